@@ -83,9 +83,8 @@ public final class TokenizeRoute {
         if (status == 404) {
             return cannot("The engine does not serve the model that is asked for (" + said + ").");
         }
-        if (status == 401 || status == 403) {
-            return cannot("The engine wants another key for " + PATH + " (HTTP " + status
-                    + "): the one that engines[].apiKeyEnv names must be in its Authorization header.");
+        if (answer.wantsKey()) {
+            return cannot(answer.wantedKey(PATH));
         }
         if (status == 408 || status == 429 || status == 502 || status == 503 || status == 504) {
             return new Refused(

@@ -28,7 +28,7 @@ final class Answers {
             when answer.status() / 100 == 2 ->
                 aborted(answer) ? unclear("The engine aborted the request.") : Optional.empty();
             case Reply.Answer answer when answer.status() == 404 -> outcome(Outcome.Kind.REJECTED, noRoute);
-            case Reply.Answer answer when wantsAnotherKey(answer) -> outcome(Outcome.Kind.REJECTED, anotherKey(answer));
+            case Reply.Answer answer when answer.wantsKey() -> outcome(Outcome.Kind.REJECTED, anotherKey(answer));
             case Reply.Answer answer
             when busy(answer) -> unclear("The engine answered HTTP " + answer.status() + ": " + said(answer));
             case Reply.Answer answer ->
@@ -54,10 +54,6 @@ final class Answers {
 
     private static Optional<Outcome> outcome(Outcome.Kind kind, String reason) {
         return Optional.of(new Outcome(kind, reason));
-    }
-
-    static boolean wantsAnotherKey(Reply.Answer answer) {
-        return answer.status() == 401 || answer.status() == 403;
     }
 
     static String anotherKey(Reply.Answer answer) {

@@ -190,7 +190,7 @@ public final class PinBlocksBackend implements Backend {
         return switch (pin) {
             case Reply.NoAnswer lost -> cannot(lost.why());
             case Reply.Answer answer when answer.status() == 404 || answer.status() == 405 -> cannot(OTHER_WAYS);
-            case Reply.Answer answer when Answers.wantsAnotherKey(answer) -> cannot(Answers.anotherKey(answer));
+            case Reply.Answer answer when answer.wantsKey() -> cannot(Answers.anotherKey(answer));
             case Reply.Answer answer
             when Answers.said(answer).contains("requires --enable-hierarchical-cache") -> cannot(HOST_VARIANT);
             case Reply.Answer answer

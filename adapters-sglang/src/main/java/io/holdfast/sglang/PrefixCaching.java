@@ -15,15 +15,6 @@ public final class PrefixCaching {
     }
 
     private static Capabilities judge(ServerInfo info) {
-        if (info.flag("disable_radix_cache")) {
-            return new Capabilities(false, "The engine caches no prefixes: start it without --disable-radix-cache.");
-        }
-        return info.caches() > 1
-                ? new Capabilities(
-                        false,
-                        "This engine has " + info.caches()
-                                + " caches (data-parallel ranks), and a request uses the one that serves it only: run"
-                                + " one engine per rank, each with a sidecar's engine of its own.")
-                : new Capabilities(true, "The engine keeps what was used last.");
+        return info.hindrance().orElseGet(() -> new Capabilities(true, "The engine keeps what was used last."));
     }
 }

@@ -79,20 +79,16 @@ public final class PriorityTouchBackend implements Backend {
     }
 
     private Capabilities judge(ServerInfo info) {
+        Optional<Capabilities> hindrance = info.hindrance();
+        if (hindrance.isPresent()) {
+            return hindrance.get();
+        }
         String policy = info.text("radix_eviction_policy");
         if (!policy.equals("priority")) {
             return cannot("The engine does not evict by priority"
                     + (policy.isEmpty() ? "" : " but by " + policy)
                     + ": start it with " + FLAG
                     + (clientPriorityMax.isPresent() ? "." : ", and " + WRITE_KEY + "."));
-        }
-        if (info.flag("disable_radix_cache")) {
-            return cannot("The engine caches no prefixes: start it without --disable-radix-cache.");
-        }
-        if (info.caches() > 1) {
-            return cannot("This engine has " + info.caches()
-                    + " caches (data-parallel ranks), and a request raises its prefix in the one that serves it only:"
-                    + " run one engine per rank, each with a sidecar's engine of its own.");
         }
         boolean scheduled = info.flag("enable_priority_scheduling");
         if (info.flag("abort_on_priority_when_disabled") && !scheduled) {

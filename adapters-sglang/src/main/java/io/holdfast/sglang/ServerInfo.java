@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.holdfast.core.backend.Capabilities;
 import io.holdfast.http.EngineHttp;
+import io.holdfast.http.EngineVersion;
 import io.holdfast.http.Reply;
 import java.net.URI;
 import java.util.ArrayList;
@@ -47,6 +48,7 @@ final class ServerInfo {
     static Read read(Reply reply) {
         return switch (reply) {
             case Reply.NoAnswer lost -> new Read.Failed(lost.why());
+            case Reply.Answer answer when answer.wantsKey() -> new Read.Failed(answer.wantedKey(PATH));
             case Reply.Answer answer
             when answer.status() != 200 ->
                 new Read.Failed("The engine answered " + PATH + " with HTTP " + answer.status()
@@ -101,6 +103,26 @@ final class ServerInfo {
                 root.path("kv_events").path("dp_size").asInt(1));
     }
 
+    /** Why nothing can be kept by requests of one's own, whatever they have beside their tokens; absent where it can. */
+    Optional<Capabilities> hindrance() {
+        if (flag("disable_radix_cache")) {
+            return Optional.of(new Capabilities(
+                    false, "The engine caches no prefixes: start it without --disable-radix-cache."));
+        }
+        return caches() > 1
+                ? Optional.of(new Capabilities(
+                        false,
+                        "This engine has " + caches()
+                                + " caches (data-parallel ranks), and a request reaches one of them only: run one"
+                                + " engine for each rank, each with a sidecar's engine of its own."))
+                : Optional.empty();
+    }
+
+    /** The release that it says it is; absent where it says none. */
+    Optional<EngineVersion> version() {
+        return EngineVersion.parse(text("version"));
+    }
+
     boolean publishesEvents() {
         return publisher(root.path("kv_events"))
                 || publisher(parsed(root.path("kv_events_config").asText("")));
@@ -118,37 +140,38 @@ final class ServerInfo {
         }
     }
 
-    /** Newer engines list their endpoints; older ones only repeat what they were started with. */
+    /** Engines list their endpoints, up to 0.5.21 without that for past events, and repeat what they were started with. */
     EventEndpoints events(URI base) {
         JsonNode listed = root.path("kv_events");
+        String config = root.path("kv_events_config").asText("");
+        JsonNode asked = parsed(config);
+        Matcher replay = TCP.matcher(asked.path("replay_endpoint").asText(""));
+        int replayPort = replay.matches() ? Integer.parseInt(replay.group(2)) : 0;
         if (listed.isObject()) {
             return endpoints(
                     base,
                     listed.path("publisher").asText(""),
                     listed.path("endpoint_host").asText("*"),
                     listed.path("endpoint_port_base").asInt(0),
-                    listed.path("replay_endpoint_port_base").asInt(0),
+                    listed.path("replay_endpoint_port_base").asInt(replayPort),
                     listed.path("topic").asText(""),
                     listed.path("dp_size").asInt(1));
         }
-        String config = root.path("kv_events_config").asText("");
         if (config.isEmpty()) {
             return new EventEndpoints.Unknown(NO_EVENTS);
         }
-        JsonNode asked = parsed(config);
         String endpoint = asked.path("endpoint").asText("tcp://*:5557");
         Matcher tcp = TCP.matcher(endpoint);
         if (!tcp.matches()) {
             return new EventEndpoints.Unknown("The engine publishes its events at " + endpoint
                     + ", which cannot be reached from here: give it a tcp:// endpoint.");
         }
-        Matcher replay = TCP.matcher(asked.path("replay_endpoint").asText(""));
         return endpoints(
                 base,
                 asked.path("publisher").asText(""),
                 tcp.group(1),
                 Integer.parseInt(tcp.group(2)),
-                replay.matches() ? Integer.parseInt(replay.group(2)) : 0,
+                replayPort,
                 asked.path("topic").asText(""),
                 root.path("dp_size").asInt(1));
     }

@@ -7,6 +7,7 @@ import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.backend.PinCommand;
 import io.holdfast.http.EngineHttp;
+import io.holdfast.http.EngineVersion;
 import io.holdfast.http.Reply;
 import java.util.HexFormat;
 import java.util.List;
@@ -33,6 +34,11 @@ public final class SessionHoldBackend implements Backend {
 
     public static final BackendTraits TRAITS =
             BackendTraits.soft().needing(Need.TOKENS).withSilentRelease();
+    /** What sessions refer to is evicted last from this release on; before it the same flag means something else. */
+    private static final EngineVersion FIRST = new EngineVersion(0, 5, 17);
+    /** Before this release the tree that knows of sessions has to be asked for. */
+    private static final EngineVersion ONE_TREE = new EngineVersion(0, 5, 19);
+
     private static final String GENERATE = "/generate";
     private static final String CLOSE = "/close_session";
     private static final String NO_ROUTE = "This engine has no sessions: it is older than SGLang 0.5.9, or no SGLang.";
@@ -69,18 +75,26 @@ public final class SessionHoldBackend implements Backend {
     }
 
     private static Capabilities judge(ServerInfo info) {
-        if (info.caches() > 1) {
+        Optional<Capabilities> hindrance = info.hindrance();
+        if (hindrance.isPresent()) {
+            return hindrance.get();
+        }
+        Optional<EngineVersion> version = info.version();
+        if (version.filter(its -> its.isBefore(FIRST)).isPresent()) {
             return new Capabilities(
                     false,
-                    "This engine has " + info.caches()
-                            + " caches (data-parallel ranks), and a session is known to the one that served its request"
-                            + " only: run one engine per rank, each with a sidecar's engine of its own.");
+                    "Sessions of SGLang " + version.get() + " protect nothing, since it only frees at their end what"
+                            + " they used: use SGLang " + FIRST + " or later.");
         }
         return info.flag("enable_session_radix_cache")
                 ? new Capabilities(true, "The engine keeps what sessions refer to.")
                 : new Capabilities(
                         false,
-                        "The engine does not keep what sessions refer to: start it with --enable-session-radix-cache.");
+                        "The engine does not keep what sessions refer to: start it with"
+                                + (version.filter(its -> its.isBefore(ONE_TREE)).isPresent()
+                                        ? " SGLANG_ENABLE_UNIFIED_RADIX_TREE=1 in its environment and"
+                                        : "")
+                                + " --enable-session-radix-cache.");
     }
 
     @Override

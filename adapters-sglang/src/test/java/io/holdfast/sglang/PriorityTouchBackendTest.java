@@ -148,8 +148,8 @@ final class PriorityTouchBackendTest {
                 "'radix_eviction_policy':'priority','disable_radix_cache':true | false | The engine caches no prefixes:"
                         + " start it without --disable-radix-cache.",
                 "'radix_eviction_policy':'priority','dp_size':2 | false | This engine has 2 caches (data-parallel"
-                        + " ranks), and a request raises its prefix in the one that serves it only: run one engine per"
-                        + " rank, each with a sidecar's engine of its own.",
+                        + " ranks), and a request reaches one of them only: run one engine for each rank, each with a"
+                        + " sidecar's engine of its own.",
                 "'radix_eviction_policy':'priority','abort_on_priority_when_disabled':true | false | The engine ends"
                         + " every request that has a priority: start it without --abort-on-priority-when-disabled, or"
                         + " with --enable-priority-scheduling.",

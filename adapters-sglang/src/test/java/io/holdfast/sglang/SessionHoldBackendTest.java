@@ -139,6 +139,32 @@ final class SessionHoldBackendTest {
     }
 
     @Test
+    void probe_releaseWhoseSessionsOnlyFree_cannotPin() {
+        engine.answers("/server_info", 200, "{\"version\":\"0.5.16\",\"enable_session_radix_cache\":true}");
+        assertThat(backend.probe().toCompletableFuture().join())
+                .isEqualTo(new Capabilities(
+                        false,
+                        "Sessions of SGLang 0.5.16 protect nothing, since it only frees at their end what they used:"
+                                + " use SGLang 0.5.17 or later."));
+    }
+
+    @Test
+    void probe_releaseThatHasTwoTrees_namesTheVariableToo() {
+        engine.answers("/server_info", 200, "{\"version\":\"0.5.18\",\"enable_session_radix_cache\":false}");
+        assertThat(backend.probe().toCompletableFuture().join().why())
+                .endsWith("start it with SGLANG_ENABLE_UNIFIED_RADIX_TREE=1 in its environment and"
+                        + " --enable-session-radix-cache.");
+    }
+
+    @Test
+    void probe_engineThatWantsAKey_namesTheKey() {
+        engine.answers("/server_info", 401, "{\"error\":\"Unauthorized\"}");
+        assertThat(backend.probe().toCompletableFuture().join().why())
+                .isEqualTo("The engine asks for a key that it was not given (HTTP 401 at /server_info):"
+                        + " engines[].apiKeyEnv names the environment variable that has it.");
+    }
+
+    @Test
     void probe_severalCaches_cannotPin() {
         engine.answers("/server_info", 200, "{\"enable_session_radix_cache\":true,\"dp_size\":2}");
         assertThat(backend.probe().toCompletableFuture().join().why()).startsWith("This engine has 2 caches");

@@ -94,6 +94,20 @@ final class SglangReadingsTest {
         assertThat(read.capacityTokens().number()).hasValue(4096);
     }
 
+    /** As 0.5.15 to 0.5.21 do. */
+    @Test
+    void replayThatTheEngineDoesNotList_isReadFromWhatItWasStartedWith() {
+        engine.answers("/server_info", 200, """
+            {"kv_events":{"publisher":"zmq","endpoint_host":"*","endpoint_port_base":39031,"topic":"kv-events",
+             "block_size":16,"dp_size":1},
+             "kv_events_config":"{\\"publisher\\":\\"zmq\\",\\"endpoint\\":\\"tcp://*:39031\\",\\"replay_endpoint\\":\\"tcp://*:39044\\"}"}
+            """);
+
+        assertThat(readings.events().toCompletableFuture().join())
+                .isEqualTo(new EventEndpoints.Known(
+                        List.of("tcp://127.0.0.1:39031"), Optional.of("tcp://127.0.0.1:39044"), "kv-events"));
+    }
+
     @ParameterizedTest
     @CsvSource({"404, ''", "200, no json", "200, {}", "200, '{\"loads\":[{}]}'"})
     void withoutMetricsAndLoads_theLoadIsUnknown(int status, String body) {

@@ -28,6 +28,8 @@ public final class CompletionSender implements PrefixSender {
 
     private final EngineHttp http;
     private volatile Optional<String> model = Optional.empty();
+    /** Whether the engine told before how much it found; the next process at its address may be started otherwise. */
+    private volatile boolean tells;
 
     public CompletionSender(EngineHttp http) {
         this.http = http.waiting(QUEUE);
@@ -42,9 +44,12 @@ public final class CompletionSender implements PrefixSender {
                     if (name.isEmpty()) {
                         return CompletableFuture.completedFuture(new Outcome(
                                 Kind.NOT_SENT,
-                                reply instanceof Reply.NoAnswer lost
-                                        ? lost.why()
-                                        : "The engine's " + MODELS + " names no model, and a request has to name it."));
+                                switch (reply) {
+                                    case Reply.NoAnswer lost -> lost.why();
+                                    case Reply.Answer answer when answer.wantsKey() -> answer.wantedKey(MODELS);
+                                    case Reply.Answer answer ->
+                                        "The engine's " + MODELS + " names no model, and a request has to name it.";
+                                }));
                     }
                     model = name;
                     return send(name.get(), tokens);
@@ -64,20 +69,20 @@ public final class CompletionSender implements PrefixSender {
 
     private Outcome outcome(Reply reply, int tokens) {
         return switch (reply) {
-            case Reply.NoAnswer lost when lost.maybeDone() -> new Outcome(Kind.DEFERRED, lost.why() + MAYBE_DONE);
-            case Reply.NoAnswer lost -> new Outcome(Kind.NOT_SENT, lost.why() + " It was not carried out.");
+            case Reply.NoAnswer lost -> {
+                tells = false;
+                yield lost.maybeDone()
+                        ? new Outcome(Kind.DEFERRED, lost.why() + MAYBE_DONE)
+                        : new Outcome(Kind.NOT_SENT, lost.why() + " It was not carried out.");
+            }
             case Reply.Answer answer
             when answer.status() == 200 ->
                 new Outcome(
                         Kind.ACCEPTED,
                         "The engine answered a request of " + tokens + " tokens.",
                         cached(answer.body()));
-            case Reply.Answer answer
-            when answer.status() == 401 || answer.status() == 403 ->
-                new Outcome(
-                        Kind.REJECTED,
-                        "The engine wants another key for requests (HTTP " + answer.status()
-                                + "): apiKeyEnv has none that it takes.");
+            case Reply.Answer answer when answer.wantsKey() ->
+                new Outcome(Kind.REJECTED, answer.wantedKey(COMPLETIONS));
             case Reply.Answer answer
             when answer.status() == 404 -> {
                 // Another model may be served by now.
@@ -106,9 +111,14 @@ public final class CompletionSender implements PrefixSender {
     }
 
     /** Told where the engine runs with --enable-prompt-tokens-details; older ones then say nothing for none. */
-    private static OptionalLong cached(String body) {
-        JsonNode cached = json(body).path("usage").path("prompt_tokens_details").path("cached_tokens");
-        return cached.isNumber() ? OptionalLong.of(cached.longValue()) : OptionalLong.empty();
+    private OptionalLong cached(String body) {
+        JsonNode usage = json(body).path("usage");
+        JsonNode cached = usage.path("prompt_tokens_details").path("cached_tokens");
+        if (cached.isNumber()) {
+            tells = true;
+            return OptionalLong.of(cached.longValue());
+        }
+        return tells && usage.isObject() ? OptionalLong.of(0) : OptionalLong.empty();
     }
 
     private static String said(Reply.Answer answer) {

@@ -62,6 +62,7 @@ public final class PrefixCaching {
     private static Capabilities judge(Reply reply) {
         return switch (reply) {
             case Reply.NoAnswer lost -> new Capabilities(false, lost.why());
+            case Reply.Answer answer when answer.wantsKey() -> new Capabilities(false, answer.wantedKey(METRICS));
             case Reply.Answer answer
             when answer.status() != 200 ->
                 new Capabilities(
@@ -81,8 +82,8 @@ public final class PrefixCaching {
             return new Capabilities(
                     false,
                     "This engine has " + caches.size()
-                            + " caches (data-parallel ranks), and a request uses the one that serves it only: run one"
-                            + " engine per rank, each with a sidecar's engine of its own.");
+                            + " caches (data-parallel ranks), and a request reaches one of them only: run one engine"
+                            + " for each rank, each with a sidecar's engine of its own.");
         }
         return caches.getFirst().label("enable_prefix_caching").equals("False")
                 ? new Capabilities(false, "The engine caches no prefixes: start it without --no-enable-prefix-caching.")

@@ -47,6 +47,7 @@ public final class VllmReadings {
                 lastContext = Optional.empty();
                 yield EngineReadings.unknown(lost.why());
             }
+            case Reply.Answer answer when answer.wantsKey() -> EngineReadings.unknown(answer.wantedKey(METRICS));
             case Reply.Answer answer
             when answer.status() != 200 ->
                 EngineReadings.unknown("The engine answered " + METRICS + " with HTTP " + answer.status()
@@ -175,10 +176,7 @@ public final class VllmReadings {
     private static Reading context(Reply reply, long now) {
         return switch (reply) {
             case Reply.NoAnswer lost -> Reading.unknown(lost.why());
-            case Reply.Answer answer
-            when answer.status() == 401 || answer.status() == 403 ->
-                Reading.unknown("The engine answered " + MODELS + " with HTTP " + answer.status()
-                        + ": its API key must be in the Authorization header.");
+            case Reply.Answer answer when answer.wantsKey() -> Reading.unknown(answer.wantedKey(MODELS));
             case Reply.Answer answer -> {
                 OptionalDouble length = modelLength(answer.body());
                 yield length.isPresent()

@@ -55,10 +55,28 @@ class CompletionSenderTest {
         });
     }
 
+    /** As 0.22 does with the flag: it tells a number, and nothing where it is 0. */
+    @Test
+    void engineThatToldWhatItFound_meansNoneByNothing() {
+        engine.answers(COMPLETIONS, 200, "{\"usage\":{\"prompt_tokens_details\":{\"cached_tokens\":32}}}");
+        send(1);
+        engine.answers(COMPLETIONS, 200, "{\"usage\":{\"prompt_tokens\":64,\"prompt_tokens_details\":null}}");
+        assertThat(send(1).cachedTokens()).isEqualTo(OptionalLong.of(0));
+        engine.answers(COMPLETIONS, 200, "{}");
+        assertThat(send(1).cachedTokens()).as("without usage nothing is told").isEmpty();
+    }
+
+    @Test
+    void keyThatTheModelsAskFor_isNamed() {
+        engine.answers(MODELS, 401, "{}");
+        assertThat(send(1).reason())
+                .startsWith("The engine asks for a key that it was not given (HTTP 401 at /v1/models):");
+    }
+
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
         400 | {"error":{"message":"too long"}} | REJECTED | The engine refused with HTTP 400: too long.
-        401 | {}                               | REJECTED | The engine wants another key for requests (HTTP 401): apiKeyEnv has none that it takes.
+        401 | {}                               | REJECTED | The engine asks for a key that it was not given (HTTP 401 at /v1/completions): engines[].apiKeyEnv names the environment variable that has it.
         404 | {"error":{"message":"no model"}} | NOT_SENT | The engine has no such model or route: no model.
         500 | broken                           | DEFERRED | The engine answered HTTP 500: broken. The engine may have carried it out all the same.
         """)

@@ -124,8 +124,8 @@ final class VllmReadingsTest {
     void missingKey_isNamed() {
         engine.answers("/metrics", 200, "up 1\n").answers("/v1/models", 401, "");
         assertThat(read().largestAcceptedTokens())
-                .isEqualTo(Reading.unknown("The engine answered /v1/models with HTTP 401: its API key must be in the"
-                        + " Authorization header."));
+                .isEqualTo(Reading.unknown("The engine asks for a key that it was not given (HTTP 401 at /v1/models):"
+                        + " engines[].apiKeyEnv names the environment variable that has it."));
     }
 
     @Test

@@ -78,7 +78,8 @@ final class DoctorCommand implements Callable<Integer> {
         text.blank();
         FindingText.print(found.findings(), text);
         text.blank();
-        text.paragraph("", "The sidecar would hold with " + found.backend() + ". " + found.why());
+        text.paragraph(
+                "", (found.holds() ? "The sidecar would hold with " + found.backend() + ". " : "") + found.why());
         text.blank();
         text.line("Its configuration (holdfast sidecar --config FILE):");
         text.blank();

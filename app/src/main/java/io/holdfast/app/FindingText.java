@@ -21,8 +21,8 @@ final class FindingText {
             String subject =
                     finding.subject() + " ".repeat(width - finding.subject().length());
             text.paragraph("  %-8s %s ".formatted(word(finding.status()), subject), finding.text());
-            // Unbroken, to be copied.
-            finding.mend().ifPresent(mend -> text.line("           mend: " + mend));
+            // A line may end after a comma of JSON and still be copied into a shell as it stands.
+            finding.mend().ifPresent(mend -> text.paragraph("           mend: ", mend.replace(",\"", ", \"")));
         }
     }
 

@@ -110,6 +110,7 @@ final class LoadtestSweepCommand implements Callable<Integer> {
             } else {
                 bench.tell(which + (Files.exists(journal) ? ", resumed:" : ":"));
                 options.run(levels.get(i), journal, bench, output.progress(spec.commandLine(), bench.clock()), told);
+                bench.tell("That is by its own pairs; what it is beside the other levels is said at the end.");
             }
         }
         Sweep sweep = Sweep.of(folder);

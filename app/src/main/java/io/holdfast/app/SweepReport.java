@@ -13,7 +13,10 @@ import io.holdfast.loadtest.sweep.Sweep;
 import java.io.PrintWriter;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** What the levels of a sweep showed, each by itself and all together, for people and as JSON. */
 final class SweepReport {
@@ -54,7 +57,7 @@ final class SweepReport {
         }
         text.blank();
         for (Sweep.Level level : sweep.levels()) {
-            text.paragraph("  ", level.planned().name() + ": " + level.result().headline());
+            text.paragraph("  ", level.planned().name() + ": " + level.result().headline() + level.beside());
             text.paragraph("    ", level.result().verdict().reason());
         }
         text.blank();
@@ -78,24 +81,11 @@ final class SweepReport {
     }
 
     private static void together(TerminalText text, Sweep sweep) {
-        sweep.doseResponse()
-                .flatMap(DoseResponse::step)
-                .ifPresent(step -> text.paragraph(
-                        "  ",
-                        String.format(
-                                Locale.ROOT,
-                                "Effect up to a full cache %+.1f %%, beyond it %+.1f %% (p %.2g that it does not"
-                                        + " grow).",
-                                percent(step.below()),
-                                percent(step.above()),
-                                step.pFalling())));
-        sweep.doseResponse()
-                .flatMap(DoseResponse::fit)
-                .ifPresent(line -> text.paragraph("  ", "Effect over pressure: " + slope(line) + " (it has to fall)."));
+        sweep.doseResponse().flatMap(SweepReport::trend).ifPresent(trend -> text.paragraph("  ", trend));
         sweep.baseline()
                 .ifPresent(line -> text.paragraph(
                         "  ",
-                        "Baseline alone over pressure: " + slope(line)
+                        "Baseline alone over pressure: " + slope(line, line.pTwoSided())
                                 + " (it has to rise before anything can be won)."));
         for (Sweep.Level level : sweep.levels()) {
             if (isPlacebo(level)) {
@@ -118,12 +108,29 @@ final class SweepReport {
         sweep.notes().forEach(note -> text.paragraph("  note: ", note));
     }
 
-    private static String slope(LinearFit line) {
+    /** One sentence, since a level is REAL by either of the two and the other then contradicts nothing. */
+    private static Optional<String> trend(DoseResponse sweep) {
+        Optional<String> step = sweep.step()
+                .map(of -> String.format(
+                        Locale.ROOT,
+                        "%+.1f %% up to a full cache, %+.1f %% beyond it (p %.2g)",
+                        percent(of.below()),
+                        percent(of.above()),
+                        of.pFalling()));
+        Optional<String> line = sweep.fit().map(of -> slope(of, of.pFalling()));
+        return switch (sweep.trend()) {
+            case STEP -> step.map(of -> "The effect comes with a full cache, as that of kept cache may: " + of + ".");
+            case LINE -> line.map(of -> "The effect grows with pressure, as that of kept cache may: " + of + ".");
+            case NONE ->
+                Optional.of("The effect was not shown to come with pressure, so no level is REAL: "
+                        + Stream.of(step, line).flatMap(Optional::stream).collect(Collectors.joining("; ")) + ".");
+            case UNASKED -> Optional.empty();
+        };
+    }
+
+    private static String slope(LinearFit line, double p) {
         return String.format(
-                Locale.ROOT,
-                "%+.3f of its logarithm for each unit of ln pressure, p %.2g",
-                line.slope(),
-                line.pTwoSided());
+                Locale.ROOT, "%+.3f of its logarithm for each unit of ln pressure, p %.2g", line.slope(), p);
     }
 
     private static boolean isPlacebo(Sweep.Level level) {
@@ -133,20 +140,37 @@ final class SweepReport {
 
     private static String placebo(Sweep.Level level) {
         double delta = level.result().header().criteria().delta();
-        return level.result()
-                .estimate()
-                .ci90()
-                .map(ci -> String.format(
+        return level.dose()
+                .map(dose -> String.format(
                         Locale.ROOT,
-                        "Placebo, %s: 90 %% interval (two one-sided tests at 5 %%) %+.1f to %+.1f %%, %s %+.1f to %+.1f"
-                                + " %%.",
+                        "Placebo, %s: %+.1f %%, 90 %% interval (two one-sided tests at 5 %%) %+.1f to %+.1f %%, %s"
+                                + " %+.1f to %+.1f %%. %s",
                         level.planned().name(),
-                        percent(ci.low()),
-                        percent(ci.high()),
-                        ci.within(delta) ? "inside" : "NOT inside",
+                        percent(dose.effect()),
+                        percent(dose.ci90().low()),
+                        percent(dose.ci90().high()),
+                        dose.ci90().within(delta) ? "inside" : "NOT inside",
                         percent(-delta),
-                        percent(delta)))
+                        percent(delta),
+                        answer(dose, delta)))
                 .orElse("Placebo, " + level.planned().name() + ": no interval.");
+    }
+
+    private static String answer(DoseResponse.Level placebo, double delta) {
+        return switch (placebo.asked(delta)) {
+            case NOTHING -> "Nothing that matters happens with memory to spare.";
+            case GAIN -> "Another cause than kept cache is at work, so no level is REAL.";
+            case UNKNOWN ->
+                String.format(
+                        Locale.ROOT,
+                        "It cannot tell: a gain of another cause may be up to %+.1f %% (a bound at 1 %%), which takes"
+                                + " REAL only from levels whose interval does not lie beyond that. %s",
+                        percent(placebo.mostGain()),
+                        placebo.pairsToTell(delta).isPresent()
+                                ? "Run about " + placebo.pairsToTell(delta).getAsInt()
+                                        + " pairs of each order there, or more cycles a leg."
+                                : "Run more cycles a leg there.");
+        };
     }
 
     static ObjectNode document(Sweep sweep) {
@@ -159,6 +183,7 @@ final class SweepReport {
         sweep.doseResponse()
                 .flatMap(DoseResponse::fit)
                 .ifPresent(line -> line(root.putObject("effectOverLnPressure"), line));
+        sweep.doseResponse().ifPresent(doses -> root.put("trend", doses.trend().name()));
         sweep.baseline().ifPresent(line -> line(root.putObject("baselineOverLnPressure"), line));
         ArrayNode replicates = root.putArray("replicates");
         sweep.replicates()
@@ -199,6 +224,13 @@ final class SweepReport {
         known(node, "pinnedTtftMillis", result.pinned().ttftMillis());
         Estimate estimate = result.estimate();
         known(node, "effectPercent", estimate.effectPercent());
+        if (isPlacebo(level)) {
+            level.dose()
+                    .ifPresent(dose -> node.put(
+                            "placeboAnswer",
+                            dose.asked(result.header().criteria().delta()).name()));
+        }
+        node.put("alone", level.alone().headline());
         node.set("verdict", ResultJson.verdict(result.verdict()));
     }
 

@@ -9,11 +9,14 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.spi.ToolProvider;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -23,7 +26,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The launcher, a copy of it beside a Maven and a JDK that are scripts: what becomes of a build when a start is killed. */
+/** The launcher, a copy of it beside a Maven and a JDK that are scripts: builds of starts that are killed, and archives of classes. */
 class LauncherTest {
     private static final String WAITS = "holdfast: another start is building; waiting for it ...";
     private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
@@ -40,7 +43,7 @@ class LauncherTest {
 
     /** Everything that the launcher runs but {@code flock}. */
     private static final String TOOLS =
-            "bash cat cp date dirname env find grep ln mkdir mv ps readlink rm sleep tail tr";
+            "bash cat cksum cp date dirname env find grep ln mkdir mv ps readlink rm sleep tail tr";
 
     @TempDir
     Path home;
@@ -125,6 +128,102 @@ class LauncherTest {
                             "holdfast: the build failed; the whole of it is in " + home.toRealPath()
                                     + "/.holdfast/build.log.");
         }
+    }
+
+    @Test
+    void folderThatCannotBeWritten_startsWithoutAnArchiveAndEndsWell() throws Exception {
+        List<String> user = new ArrayList<>();
+        if (Files.getOwner(home).getName().equals("root")) {
+            assumeTrue(Files.exists(onPath("setpriv")), "root may write anywhere, and setpriv is not installed");
+            user.addAll(List.of("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"));
+        }
+        Path lib = built();
+        compile(lib);
+        for (Path folder : List.of(home, home.resolve(".holdfast"), lib)) {
+            Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("r-xr-xr-x"));
+        }
+
+        CommandRun told = launch(user, Path.of(System.getProperty("java.home")));
+
+        // Else JUnit cannot delete it.
+        for (Path folder : List.of(home, home.resolve(".holdfast"), lib)) {
+            Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
+        }
+        assertThat(told).isEqualTo(new CommandRun(0, "started --version\n", ""));
+        assertThat(lib.toFile().list()).containsExactly("holdfast.jar");
+    }
+
+    @Test
+    void archiveOfClasses_isOfTheJdkThatMadeIt() throws Exception {
+        Path lib = built();
+        compile(lib);
+        Path jdk = Path.of(System.getProperty("java.home"));
+
+        assertThat(launch(List.of(), jdk).code()).isZero();
+
+        List<String> made = archives(lib);
+        assertThat(made).hasSize(1);
+        // What it is called by says which build a JDK is, also where two have one version.
+        script("jdk/bin/java", "#!/bin/sh\necho \"$@\"\n");
+        Files.writeString(home.resolve("jdk/release"), Files.readString(jdk.resolve("release")));
+        assertThat(launch(List.of(), home.resolve("jdk")).out()).contains(lib.resolve(made.getFirst()) + " ");
+        Files.writeString(home.resolve("jdk/release"), "IMPLEMENTOR=\"Another\"\n", StandardOpenOption.APPEND);
+        assertThat(launch(List.of(), home.resolve("jdk")).out()).doesNotContain(made.getFirst());
+    }
+
+    private static List<String> archives(Path lib) {
+        return Stream.of(lib.toFile().list())
+                .filter(name -> name.endsWith(".jsa"))
+                .toList();
+    }
+
+    /** A folder of libraries, as a build leaves it. */
+    private Path built() throws IOException {
+        Files.delete(home.resolve(".mvn"));
+        Path lib = Files.createDirectories(home.resolve(".holdfast/lib-1"));
+        Files.writeString(home.resolve(".holdfast/built"), "lib-1\n");
+        return lib.toRealPath();
+    }
+
+    /** A program in place of the true one. */
+    private void compile(Path lib) throws Exception {
+        Path source = Files.writeString(home.resolve("Holdfast.java"), """
+            package io.holdfast.app;
+
+            public class Holdfast {
+                public static void main(String[] arguments) {
+                    System.out.println("started " + String.join(" ", arguments));
+                }
+            }
+            """);
+        Path classes = Files.createDirectories(home.resolve("classes"));
+        assertThat(ToolProvider.findFirst("javac")
+                        .orElseThrow()
+                        .run(System.out, System.err, "-d", classes.toString(), source.toString()))
+                .isZero();
+        assertThat(ToolProvider.findFirst("jar")
+                        .orElseThrow()
+                        .run(
+                                System.out,
+                                System.err,
+                                "cf",
+                                lib.resolve("holdfast.jar").toString(),
+                                "-C",
+                                classes.toString(),
+                                "."))
+                .isZero();
+    }
+
+    private CommandRun launch(List<String> before, Path jdk) throws Exception {
+        List<String> command = new ArrayList<>(before);
+        command.addAll(List.of(home.resolve("holdfast").toString(), "--version"));
+        ProcessBuilder builder = new ProcessBuilder(command);
+        builder.environment().put("HOLDFAST_JAVA_HOME", jdk.toString());
+        Process process = builder.start();
+        started.add(process);
+        String out = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        String err = new String(process.getErrorStream().readAllBytes(), StandardCharsets.UTF_8);
+        return new CommandRun(process.waitFor(), out, err);
     }
 
     private Process start(boolean flock) throws IOException {

@@ -11,6 +11,7 @@ import io.holdfast.core.budget.BudgetRule;
 import io.holdfast.core.budget.EngineGuard;
 import io.holdfast.core.cost.PrefillCost;
 import io.holdfast.core.effect.FirstToken;
+import io.holdfast.core.effect.PrefixUse;
 import io.holdfast.core.effect.TtftEffect;
 import io.holdfast.core.effect.TtftLoop;
 import io.holdfast.core.example.ExampleView;
@@ -807,10 +808,18 @@ public final class Controller {
         planNow = false;
         nextTickNanos = nowNanos + Math.max(settings.tick().toNanos(), idle() ? IDLE_TICK_NANOS : 0);
         tick++;
-        boolean holding = holds.living().stream().anyMatch(hold -> hold.measured() && hold.state() == HoldState.HELD);
-        measured()
-                .ifPresent(loop -> loop.tick(
-                        nowNanos, holding, guard.stalled(nowNanos) ? Optional.of(Planner.STALLED) : Optional.empty()));
+        List<Hold> measurable = holds.living().stream()
+                .filter(hold -> hold.measured() && hold.state() == HoldState.HELD)
+                .toList();
+        PrefixUse use = observers.heldUse().take();
+        measured().ifPresent(loop -> {
+            observers.heldUse().holding(measurable, loop.round());
+            loop.used(use);
+            loop.tick(
+                    nowNanos,
+                    !measurable.isEmpty(),
+                    guard.stalled(nowNanos) ? Optional.of(Planner.STALLED) : Optional.empty());
+        });
         priming.notice(this::pinnable, nowNanos);
         outcomes.tellOfQueued();
         silent.ifPresent(cache -> cache.keepOnly(heldEnds()));
@@ -1060,7 +1069,12 @@ public final class Controller {
         return new TtftLoop.Cache() {
             @Override
             public Optional<Duration> residence() {
-                return events.traffic().residence().median();
+                return events.residence().median();
+            }
+
+            @Override
+            public Optional<Duration> reuse() {
+                return events.reuse().median();
             }
 
             @Override

@@ -27,6 +27,7 @@ import io.holdfast.core.requests.RequestRules;
 import io.holdfast.core.requests.RouterTouches;
 import io.holdfast.core.requests.VisibleRequest;
 import io.holdfast.core.requests.VisibleRequests;
+import io.holdfast.core.reuse.Durations;
 import io.holdfast.core.reuse.ReuseTimes;
 import java.time.Duration;
 import java.util.HashSet;
@@ -58,6 +59,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
     private final ReuseTimes times;
     private final CostSampler costs;
     private final Predicate<VisibleRequest> own;
+    private final HeldUse heldUse;
     private final Runnable onEmptied;
     /** Where anything is held by its rank. */
     private Optional<RankedPrefixes> ranked = Optional.empty();
@@ -85,10 +87,16 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
      * Of one cache.
      *
      * @param own knows requests that we sent ourselves, which teach nothing
+     * @param heldUse counts prompts of users
      * @param keepsTokens whether anybody may want to send what is in the cache
      * @param onEmptied called when the engine's cache was emptied, before the tree is
      */
-    EngineObserver(RequestRules rules, Predicate<VisibleRequest> own, boolean keepsTokens, Runnable onEmptied) {
+    EngineObserver(
+            RequestRules rules,
+            Predicate<VisibleRequest> own,
+            HeldUse heldUse,
+            boolean keepsTokens,
+            Runnable onEmptied) {
         this.keepsTokens = keepsTokens;
         // Who stores what was generated when a request ends is SGLang.
         this.tree = new EngineBlocks(
@@ -101,6 +109,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         this.times = new ReuseTimes(tree);
         this.costs = new CostSampler(rules.decoding() == RequestRules.Decoding.AT_FINISH);
         this.own = own;
+        this.heldUse = heldUse;
         this.onEmptied = onEmptied;
     }
 
@@ -223,6 +232,16 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
     /** What was measured of this cache and its requests. */
     PrefillCost prefill() {
         return costs.cost();
+    }
+
+    /** How long blocks stay that nobody touches. */
+    Durations residence() {
+        return times.residence();
+    }
+
+    /** How long it takes until a prefix is used again. */
+    Durations reuse() {
+        return times.gaps();
     }
 
     Traffic traffic() {
@@ -438,6 +457,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         costs.computes((long) computed * request.blockTokens(), before == 0);
         prefixes.prompt(request, before);
         touches.prompt(request, before);
+        heldUse.prompt(request, before, tree);
         ranked.ifPresent(prefix -> prefix.prompt(request, before));
         heads.ifPresent(unstable -> unstable.prompt(request, before, tree, tokens));
         examples.prompt(request, before);

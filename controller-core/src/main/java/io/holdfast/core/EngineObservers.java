@@ -26,6 +26,7 @@ final class EngineObservers implements WantedPrefixes {
     /** By rank. */
     private final List<EngineObserver> ranks = new ArrayList<>();
 
+    private final HeldUse heldUse = new HeldUse(this);
     private Optional<UnstableHeads> heads = Optional.empty();
 
     private final EngineCaches trees;
@@ -50,7 +51,7 @@ final class EngineObservers implements WantedPrefixes {
 
     private EngineObserver observeNext() {
         int rank = ranks.size();
-        EngineObserver next = new EngineObserver(rules, own, keepTokens, () -> onEmptied.accept(rank));
+        EngineObserver next = new EngineObserver(rules, own, heldUse, keepTokens, () -> onEmptied.accept(rank));
         next.now(nowNanos);
         heads.ifPresent(next::watch);
         ranks.add(next);
@@ -61,6 +62,11 @@ final class EngineObservers implements WantedPrefixes {
     void watch(UnstableHeads unstable) {
         heads = Optional.of(unstable);
         ranks.forEach(rank -> rank.watch(unstable));
+    }
+
+    /** What users' prompts have of held prefixes. */
+    HeldUse heldUse() {
+        return heldUse;
     }
 
     Optional<UnstableHeads> heads() {

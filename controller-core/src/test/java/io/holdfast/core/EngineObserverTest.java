@@ -28,9 +28,13 @@ final class EngineObserverTest {
     private static final long MILLI = 1_000_000;
     private static final long ORIGIN = 7_000_000_000L;
 
-    private final EngineObserver events = new EngineObserver(RequestRules.vllm(), request -> false, true, () -> {});
+    private final EngineObserver events = new EngineObserver(RequestRules.vllm(), request -> false, heldUse(), true, () -> {});
     private long nanos = MILLI;
     private long sequence;
+
+    private static HeldUse heldUse() {
+        return new EngineObservers(RequestRules.vllm(), request -> false, true, rank -> {}).heldUse();
+    }
 
     @Test
     void prompts_chunksAndDecodeBlocks_areNoPromptsOfTheirOwn() {
@@ -160,7 +164,7 @@ final class EngineObserverTest {
 
     @Test
     void reuse_ownRequests_teachNothing() {
-        EngineObserver own = new EngineObserver(RequestRules.vllm(), request -> true, true, () -> {});
+        EngineObserver own = new EngineObserver(RequestRules.vllm(), request -> true, heldUse(), true, () -> {});
         own.now(1_000 * MILLI);
         own.batchStarted(0, 1);
         own.stored(chain(1, 3));

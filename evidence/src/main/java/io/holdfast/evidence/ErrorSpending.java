@@ -9,7 +9,8 @@ import java.util.Arrays;
 public final class ErrorSpending {
     /*
      * Who looks twenty times at 5 % each finds something in one of three series of nothing. So the error that is allowed in
-     * all is spent a little at each look, by a function of the part of the data that is there (Lan and DeMets). What
+     * all is spent a little at each look, by a function of the part of the data that is there (Lan and DeMets): its cube root,
+     * for what is mostly plain at the first looks and may be looked at for long all the same. What
      * remains is to find the bound at which a look spends just its part. The sum behind the estimate is a random walk whose
      * steps are independent, so the density of walks that have not crossed yet is carried from look to look: convolved with
      * a step's density, and cut at the bound.
@@ -23,33 +24,18 @@ public final class ErrorSpending {
     private final int first;
     private final double[] levels;
 
-    /** When error is spent. */
-    public enum Shape {
-        /** About as much at each look: for what has to be noticed soon. */
-        EVEN,
-        /** With the square of the data: for what may take its time. */
-        LATE;
-
-        private double spent(double part) {
-            return switch (this) {
-                case EVEN -> Math.log1p((Math.E - 1) * part);
-                case LATE -> part * part;
-            };
-        }
-    }
-
     /**
      * @param error how often all looks together may be wrong, below a half
      * @param looks at equal distances, the last with all the data
      * @param first the first at which anything is said; what would have been spent before is spent there
      */
-    public ErrorSpending(double error, int looks, int first, Shape shape) {
+    public ErrorSpending(double error, int looks, int first) {
         if (!(error > 0 && error < 0.5) || first < 1 || first > looks) {
             throw new IllegalArgumentException("Looks " + first + " to " + looks + " cannot spend an error of " + error
                     + ": it lies between 0 and 0.5, and the first look is one of them.");
         }
         this.first = first;
-        this.levels = levels(error, looks, first, shape);
+        this.levels = levels(error, looks, first);
     }
 
     /** The one-sided level of a look, counted from 1; absent looks, before the first, have none and answer 0. */
@@ -57,7 +43,7 @@ public final class ErrorSpending {
         return look < first ? 0 : levels[Math.min(look, levels.length) - 1];
     }
 
-    private static double[] levels(double error, int looks, int first, Shape shape) {
+    private static double[] levels(double error, int looks, int first) {
         double[] levels = new double[looks];
         double sd = Math.sqrt(1.0 / looks);
         double[] density = normal(Math.sqrt((double) first / looks));
@@ -67,7 +53,7 @@ public final class ErrorSpending {
             if (look > first) {
                 density = convolved(density, step, (int) Math.ceil(FARTHEST * sd / STEP));
             }
-            double spent = error * shape.spent((double) look / looks);
+            double spent = error * Math.cbrt((double) look / looks);
             double bound = cut(density, spent - before);
             before = spent;
             levels[look - 1] = beyond(bound / Math.sqrt((double) look / looks));

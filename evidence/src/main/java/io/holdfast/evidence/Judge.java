@@ -20,7 +20,8 @@ import java.util.OptionalInt;
  *  2. Fewer pairs than were planned, too few of an order, or none: INCONCLUSIVE(design).
  *  3. Carry-over that is significant and at least as large as an effect that matters: INCONCLUSIVE(carryover).
  *  4. REAL, if the latency says so by every measure and the server confirms exposure and mechanism.
- *  5. As 4, but the server shows no mechanism, or a sweep contradicts it: INCONCLUSIVE(unexplained).
+ *  5. As 4, but the server shows no mechanism, or the other levels of a sweep speak against it (DoseResponse):
+ *     INCONCLUSIVE(unexplained).
  *  6. The baseline kept its prefix: NO_EXPOSURE.
  *  7. The effect is shown to lie inside the margins: ORDER_ARTEFACT with an order bias, else NO_EFFECT.
  *  8. The effect is shown to be harm in both orders, and large enough to matter: HARMFUL.
@@ -297,7 +298,7 @@ public final class Judge {
                             + " --enable-cache-report and run again.",
                     OptionalInt.empty()));
         }
-        Optional<String> objection = experiment.doseResponse().flatMap(sweep -> sweep.objection(criteria.delta()));
+        Optional<String> objection = experiment.doseResponse().flatMap(sweep -> sweep.objection(criteria.delta(), of.interval));
         if (objection.isPresent()) {
             return Optional.of(
                     lacking(Shortfall.UNEXPLAINED, gain + ", but " + objection.get() + ".", OptionalInt.empty()));
@@ -494,6 +495,12 @@ public final class Judge {
                 && estimate.data().pairs() > 0
                 && experiment.cacheProof().exposed() == Answer.UNKNOWN) {
             warnings.add("The server reported no cached tokens, so whether the baseline lost its prefix is unknown.");
+        }
+        if (finding == Finding.REAL) {
+            experiment
+                    .doseResponse()
+                    .flatMap(sweep -> sweep.caution(criteria.delta()))
+                    .ifPresent(warnings::add);
         }
         if (finding == Finding.NO_EXPOSURE
                 && estimate.ci95().orElseThrow().above(0)

@@ -38,7 +38,12 @@ public final class RequiredPairs {
 
     /** The pairs per order whose 90 % interval reaches less than {@code distance} to either side. */
     static OptionalInt toNarrow(double sd, double distance) {
-        return smallest(n -> t(n).quantile(0.95) * sd / Math.sqrt(2.0 * n) < distance);
+        return toNarrow(sd, distance, 0.90);
+    }
+
+    /** The same for an interval of that confidence. */
+    static OptionalInt toNarrow(double sd, double distance, double confidence) {
+        return smallest(n -> t(n).factor(confidence) * sd / Math.sqrt(2.0 * n) < distance);
     }
 
     private static StudentT t(int perOrder) {

@@ -13,18 +13,20 @@ public final class SequentialComparison {
      * can promise that for ever without saying less and less. In the second span looks share most of their windows, which
      * errs on the careful side.
      *
-     * Lower is better. A loss has to be noticed soon, so its error is spent evenly from the first look on, and so is the
-     * interval's. A gain is said with less error than the interval has: who acts on it measures little from then on. That
-     * there is no gain worth having may take its time.
+     * Lower is better. A loss has to be noticed soon, and so has a gain, so their errors and the interval's are spent for the
+     * most part at the first looks; what is left keeps the later ones honest, which a small effect or none needs. A gain is
+     * said with less error than the interval has: who acts on it measures little from then on.
+     *
+     * Values that hardly stray are no reason to see a change in what rounding makes of them.
      */
-    public static final int SPAN = 80;
+    public static final int SPAN = 240;
     private static final int EVERY = 4;
     private static final int LOOKS = SPAN / EVERY;
     private static final int FIRST = 3;
     /** No look is made before there are so many. */
     public static final int FIRST_WINDOWS = FIRST * EVERY;
 
-    private static final ErrorSpending.Shape EVEN = ErrorSpending.Shape.EVEN;
+    private static final double ROUNDING = 1e-9;
 
     /**
      * The errors that all looks within a span may make.
@@ -66,9 +68,9 @@ public final class SequentialComparison {
                         + leastGain + "; write 0.03 for 3 %.");
             }
             this.leastGain = -Math.log1p(-leastGain);
-            this.interval = new ErrorSpending(errors.interval, LOOKS, FIRST, EVEN);
-            this.gain = new ErrorSpending(errors.gain, LOOKS, FIRST, EVEN);
-            this.noGain = new ErrorSpending(errors.noGain, LOOKS, FIRST, ErrorSpending.Shape.LATE);
+            this.interval = new ErrorSpending(errors.interval, LOOKS, FIRST);
+            this.gain = new ErrorSpending(errors.gain, LOOKS, FIRST);
+            this.noGain = new ErrorSpending(errors.noGain, LOOKS, FIRST);
         }
     }
 
@@ -103,7 +105,7 @@ public final class SequentialComparison {
                         windows.size(),
                         fit,
                         Interval.around(fit.effect(), fit.reach(bounds.interval.level(number))),
-                        fit.effect() + fit.reach(bounds.gain.level(number)) < 0,
+                        fit.effect() + fit.reach(bounds.gain.level(number)) < -ROUNDING,
                         fit.effect() - fit.reach(bounds.noGain.level(number)) > -bounds.leastGain));
     }
 

@@ -3,6 +3,7 @@ package io.holdfast.evidence;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.EnumMap;
+import java.util.List;
 import java.util.Map;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
@@ -102,6 +103,35 @@ final class OperatingCharacteristicsTest {
         Shares shares = simulate(0.03, 5, ORDER_BIAS, 0.10, 0);
         assertThat(shares.of(Finding.HARMFUL)).isGreaterThanOrEqualTo(95);
         assertThat(shares.of(Finding.REAL)).isZero();
+    }
+
+    /** Two levels have no trend, so a placebo alone stands between another cause and a false REAL. */
+    @ParameterizedTest
+    @CsvSource({"0.03, -0.05", "0.03, -0.10", "0.03, -0.35", "0.10, -0.10", "0.15, -0.10", "0.15, -0.20", "0.15, -0.35"})
+    void causeThatIsAtThePlaceboAsWell_isAlmostNeverReal(double sdOfPlacebo, double effect) {
+        assertThat(realBesideAPlacebo(sdOfPlacebo, effect, effect)).isLessThanOrEqualTo(1);
+    }
+
+    @ParameterizedTest
+    @CsvSource({"0.03", "0.05", "0.10", "0.15"})
+    void effectOfThirtyPercentBesideAPlacebo_isReal(double sdOfPlacebo) {
+        assertThat(realBesideAPlacebo(sdOfPlacebo, 0, Math.log(0.7))).isGreaterThanOrEqualTo(95);
+    }
+
+    private static double realBesideAPlacebo(double sdOfPlacebo, double effectAtPlacebo, double effect) {
+        SplittableRandom random = new SplittableRandom(20_261_128L);
+        int real = 0;
+        for (int i = 0; i < EXPERIMENTS; i++) {
+            Estimate placebo = Estimate.of(Pairs.simulate(random, 5, sdOfPlacebo, ORDER_BIAS, effectAtPlacebo, 0));
+            CrossoverData level = Pairs.simulate(random, 5, 0.03, ORDER_BIAS, effect, 0);
+            DoseResponse sweep = new DoseResponse(List.of(
+                    DoseResponse.Level.of(0.4, placebo).orElseThrow(),
+                    DoseResponse.Level.of(2, Estimate.of(level)).orElseThrow()));
+            Verdict verdict = Judge.judge(
+                    Experiment.of(level, Pairs.CONFIRMED).withDoseResponse(sweep), Criteria.standard());
+            real += verdict.finding() == Finding.REAL ? 1 : 0;
+        }
+        return 100.0 * real / EXPERIMENTS;
     }
 
     @Test

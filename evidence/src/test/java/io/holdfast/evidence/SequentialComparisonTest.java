@@ -28,26 +28,26 @@ final class SequentialComparisonTest {
     @Test
     void looks_comeEveryFourWindowsFromTheTwelfth_andAnewInEachSpan() {
         List<Integer> looks = new ArrayList<>();
-        for (int window = 1; window <= 180; window++) {
+        for (int window = 1; window <= 500; window++) {
             if (add(0, 1)) {
                 looks.add(window);
             }
         }
         assertThat(looks)
                 .startsWith(12, 16, 20)
-                .contains(76, 80, 92, 96, 160, 172)
-                .doesNotContain(84, 88, 164, 168);
+                .contains(236, 240, 252, 256, 480, 492)
+                .doesNotContain(244, 248, 484, 488);
     }
 
     @Test
     void onlyTheLastSpan_counts() {
-        for (int window = 0; window < 80; window++) {
+        for (int window = 0; window < SequentialComparison.SPAN; window++) {
             add(1, 0.01);
         }
-        for (int window = 0; window < 80; window++) {
+        for (int window = 0; window < SequentialComparison.SPAN; window++) {
             add(-1, 0.01);
         }
-        assertThat(comparison.windows()).isEqualTo(80);
+        assertThat(comparison.windows()).isEqualTo(SequentialComparison.SPAN);
         assertThat(comparison.look().orElseThrow().fit().effect()).isCloseTo(-1, within(0.02));
     }
 

@@ -467,6 +467,8 @@ final class ApiJson {
         ttft.itlPercent().ifPresent(change -> json.put("interTokenPercent", change));
         ttft.guard().ifPresent(guard -> json.put("guard", guard));
         ttft.nextTry().ifPresent(left -> json.put("nextTrySeconds", seconds(left)));
+        ttft.expected().ifPresent(expected -> json.put("expected", expected));
+        ttft.computed().ifPresent(computed -> json.put("computed", computed(computed)));
         if (!ttft.classes().isEmpty()) {
             json.put(
                     "classes",
@@ -477,6 +479,15 @@ final class ApiJson {
                                     each.interval95Percent()))
                             .toList()));
         }
+        return json;
+    }
+
+    private static JsonObject computed(TtftEffect.Computed computed) {
+        JsonObject json = effect(
+                new JsonObject().put("of", computed.ofUsers() ? "users" : "all").put("windows", computed.windows()),
+                computed.effectPercent(),
+                computed.interval95Percent());
+        computed.sharePercent().ifPresent(share -> json.put("sharePercent", share));
         return json;
     }
 

@@ -110,7 +110,7 @@ final class ConfigFile {
         Optional<List<EngineConfig>> engines = root.mappings("engines", ENGINE, ConfigFile::engine);
         return new SidecarConfig(
                 listen,
-                state.orElse(home.directory()),
+                state.orElseGet(home::directory),
                 root.wholeNumber("snapshotSeconds").stream()
                         .mapToObj(Duration::ofSeconds)
                         .findFirst()
@@ -304,18 +304,20 @@ final class ConfigFile {
 
     private static Optional<EffectSettings> effect(ConfigMapping mapping) {
         EffectSettings defaults = EffectSettings.DEFAULTS;
-        Duration window = mapping.wholeNumber("ttftWindowSeconds").stream()
+        Optional<Duration> window = mapping.wholeNumberOr("ttftWindowSeconds", "automatic").stream()
+                .flatMapToInt(OptionalInt::stream)
                 .mapToObj(Duration::ofSeconds)
-                .findFirst()
-                .orElse(defaults.window());
+                .findFirst();
         double offShare = mapping.number("ttftOffShare").orElse(defaults.offShare());
         double leastGain = mapping.number("ttftLeastGain").orElse(defaults.leastGain());
         // Before the record is made, whose own sentences name no keys.
         ConfigException.require(
-                window.compareTo(Duration.ofSeconds(1)) >= 0 && window.compareTo(Duration.ofDays(1)) <= 0,
+                window.filter(length ->
+                                length.compareTo(Duration.ofSeconds(1)) < 0 || length.compareTo(Duration.ofDays(1)) > 0)
+                        .isEmpty(),
                 "ttftWindowSeconds",
-                window.toSeconds(),
-                "write 1 to 86400");
+                window.map(Duration::toSeconds).orElse(0L),
+                "write 1 to 86400, or automatic");
         ConfigException.require(
                 offShare >= 0 && offShare <= EffectSettings.MOST_OFF,
                 "ttftOffShare",

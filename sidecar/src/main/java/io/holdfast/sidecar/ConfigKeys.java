@@ -409,13 +409,14 @@ final class ConfigKeys {
                     "a hold that does not help costs memory"),
             key(
                     "ttftWindowSeconds",
-                    Form.WHOLE,
+                    Form.WHOLE_OR_WORD,
                     "seconds",
-                    "1 to 86400",
-                    "300",
+                    "1 to 86400, or automatic",
+                    "automatic",
                     Change.ANEW,
                     "how long holds are on or off at a time",
-                    "twice as long as blocks stay, at a residence of minutes"),
+                    "automatic is 60 to 1800 s: three times as long as blocks stay and until prefixes are used again, and"
+                            + " long enough for its requests"),
             key(
                     "ttftOffShare",
                     Form.NUMBER,

@@ -188,7 +188,8 @@ public final class ConfigSources {
             throw new SidecarException(e.sentence(), e);
         }
         if (!StateHome.canBeMade(config.stateDirectory())) {
-            throw new SidecarException("The state directory " + config.stateDirectory()
+            throw new SidecarException("The state directory "
+                    + config.stateDirectory().toAbsolutePath()
                     + " cannot be written by this user; mend its permissions, or name another one as stateDirectory.");
         }
     }

@@ -1,5 +1,6 @@
 package io.holdfast.sidecar;
 
+import io.holdfast.core.backend.DryRunBackend;
 import io.holdfast.sidecar.Finding.Status;
 import java.util.List;
 
@@ -7,13 +8,20 @@ import java.util.List;
  * What an engine can do for Holdfast.
  *
  * @param engine the engine in a few words
- * @param backend what the sidecar would hold with
- * @param why it would
+ * @param backend what the sidecar would hold with; {@value #UNKNOWN} where that cannot be told
+ * @param why it would, or would hold nothing
  * @param configuration of a sidecar for this engine, YAML
  */
 public record Diagnosis(String engine, List<Finding> findings, String backend, String why, String configuration) {
+    static final String UNKNOWN = "unknown";
+
     public Diagnosis {
         findings = List.copyOf(findings);
+    }
+
+    /** Whether the sidecar would hold something. */
+    public boolean holds() {
+        return !backend.equals(DryRunBackend.NAME) && !backend.equals(UNKNOWN);
     }
 
     /** Whether something is missing that matters. */

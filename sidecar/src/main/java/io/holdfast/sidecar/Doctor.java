@@ -11,6 +11,7 @@ import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.events.BlockNaming;
 import io.holdfast.events.EventSource;
+import io.holdfast.http.EngineVersion;
 import io.holdfast.http.PromptRenderer;
 import io.holdfast.http.RenderedPrompt;
 import io.holdfast.http.RenderedPrompt.Refused;
@@ -20,6 +21,7 @@ import io.holdfast.kvcached.SegmentReading;
 import io.holdfast.sglang.PriorityTouchBackend;
 import io.holdfast.sidecar.EngineConfig.EngineType;
 import io.holdfast.sidecar.EngineFamily.Events;
+import io.holdfast.sidecar.Finding.Status;
 import io.holdfast.sidecar.Levers.Lever;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -32,6 +34,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SequencedMap;
 import java.util.random.RandomGenerator;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -42,6 +45,8 @@ import java.util.regex.Pattern;
  * <p>It reads, and sends the engine nothing to compute unless it is told to. One engine is looked at once.
  */
 public final class Doctor {
+    private static final int EVENTS_PORT = 5557;
+    private static final int REPLAY_PORT = 5570;
     private static final String SGLANG_EVENTS = "--kv-events-config '{\"publisher\":\"zmq\","
             + "\"endpoint\":\"tcp://*:5557\",\"replay_endpoint\":\"tcp://*:5570\"}'";
     private static final String VLLM_EVENTS = "--kv-events-config '{\"enable_kv_cache_events\":true,"
@@ -55,10 +60,12 @@ public final class Doctor {
     private final boolean tries;
     private final RandomGenerator random;
     private final InstantSource wall;
+    private final SequencedMap<String, Integer> locked;
     private final List<Finding> findings = new ArrayList<>();
 
     private Doctor(EngineContact contact, Duration patience, boolean tries, RandomGenerator random) {
         this.contact = contact;
+        this.locked = contact.locked();
         this.patience = patience;
         this.tries = tries;
         this.random = random;
@@ -82,20 +89,61 @@ public final class Doctor {
     private Diagnosis examine() {
         EngineProbe probe = new EngineProbe(contact.config(), contact.http(), System::nanoTime);
         EngineReadings readings = probe.read().toCompletableFuture().join();
+        Levers levers = Levers.of(contact).beside(readings, contact.config().family());
+        key();
         engine();
         sizes(readings);
         metrics(readings);
         Events where = probe.eventSource().toCompletableFuture().join();
-        events(where);
-        tokenizer();
-        cacheReport();
-        Levers levers = Levers.of(contact).beside(readings, contact.config().family());
+        events(where, levers);
+        asking("tokenizer", EngineContact.INFO, this::tokenizer);
+        asking("cache report", EngineContact.INFO, this::cacheReport);
         levers(levers);
-        contact.config().kvcachedSegment().ifPresent(this::segment);
+        contact.config().kvcachedSegment().ifPresentOrElse(this::segment, this::otherSegments);
         String name =
                 contact.family() + contact.version().map(text -> " " + text).orElse("") + " at "
                         + contact.target().url();
-        return new Diagnosis(name, findings, levers.chosen(), why(levers), configuration());
+        return mayAsk()
+                ? new Diagnosis(name, findings, levers.chosen(), why(levers), configuration())
+                : new Diagnosis(
+                        name,
+                        findings,
+                        Diagnosis.UNKNOWN,
+                        "What the sidecar would hold with cannot be told before the engine is given its key.",
+                        configuration());
+    }
+
+    private void key() {
+        if (locked.isEmpty()) {
+            return;
+        }
+        String where = " at " + String.join(" and ", locked.keySet()) + " (HTTP "
+                + locked.firstEntry().getValue() + ").";
+        findings.add(contact.target()
+                .apiKeyEnv()
+                .map(variable -> Finding.missing(
+                        "key",
+                        "The engine refuses the key in " + variable + where,
+                        "put its --api-key into " + variable))
+                .orElseGet(() -> Finding.missing(
+                        "key",
+                        "The engine asks for a key" + where,
+                        "--api-key-env VARIABLE, which has it; in the sidecar's configuration"
+                                + " engines[].apiKeyEnv")));
+    }
+
+    /** Looks at something, unless the route that tells of it asks for a key first. */
+    private void asking(String subject, String route, Runnable look) {
+        if (locked.containsKey(route)) {
+            findings.add(Finding.unknown(subject, "cannot be asked before that"));
+        } else {
+            look.run();
+        }
+    }
+
+    /** Whether the engine would take a request. */
+    private boolean mayAsk() {
+        return !locked.containsKey(EngineContact.INFO) && !locked.containsKey(EngineContact.MODELS);
     }
 
     /** What an engine of this kind is started with, so that it publishes its events. */
@@ -104,27 +152,60 @@ public final class Doctor {
     }
 
     private void engine() {
-        findings.add(
-                contact.version().isPresent()
-                        ? Finding.ok(
-                                "engine",
-                                contact.family() + " " + contact.version().get())
-                        : Finding.warning(
+        asking(
+                "engine",
+                contact.type() == EngineType.SGLANG ? EngineContact.INFO : EngineContact.VERSION,
+                () -> findings.add(contact.version()
+                        .map(version -> Finding.ok("engine", contact.family() + " " + version + newness(version)))
+                        .orElseGet(() -> Finding.warning(
                                 "engine",
                                 contact.family() + " of a version that it does not tell.",
-                                "use SGLang 0.5.9 or vLLM 0.9 or later"));
-        findings.add(contact.model()
-                .map(model -> Finding.ok("model", model))
-                .orElseGet(() -> Finding.warning(
-                        "model",
-                        "/v1/models does not tell it, so a ledger cannot be bound to it.",
-                        "let /v1/models be reached")));
+                                "use SGLang 0.5.9 or vLLM 0.9 or later"))));
+        asking(
+                "model",
+                EngineContact.MODELS,
+                () -> findings.add(contact.model()
+                        .map(model -> Finding.ok("model", model))
+                        .orElseGet(() -> Finding.warning(
+                                "model",
+                                "/v1/models does not tell it, so a ledger cannot be bound to it.",
+                                "let /v1/models be reached"))));
+    }
+
+    private String newness(String version) {
+        EngineFamily.Seen seen = contact.config().family().seen();
+        return EngineVersion.parse(version)
+                .map(its -> seen.newest().isBefore(its)
+                        ? ", not seen before: the newest that was looked at is " + seen.newest()
+                        : its.isBefore(seen.oldest())
+                                ? ", not seen before: the oldest that was looked at is " + seen.oldest()
+                                : "")
+                .orElse("");
     }
 
     private void sizes(EngineReadings readings) {
-        reading("context", readings.contextTokens(), " tokens of prompt and answer together");
-        reading("cache", readings.capacityTokens(), " tokens");
-        Reading block = readings.blockTokens();
+        boolean sglang = contact.type() == EngineType.SGLANG;
+        String told = sglang ? EngineContact.INFO : EngineContact.METRICS;
+        asking(
+                "context",
+                sglang ? EngineContact.INFO : EngineContact.MODELS,
+                () -> reading("context", readings.contextTokens(), " tokens of prompt and answer together"));
+        asking("cache", told, () -> reading("cache", readings.capacityTokens(), " tokens"));
+        asking("block size", told, () -> blockSize(readings.blockTokens()));
+        if (cachesNothing()) {
+            findings.add(Finding.missing(
+                    "prefix cache",
+                    "It is switched off, so there is nothing to keep.",
+                    sglang ? "leave --disable-radix-cache out" : "leave --no-enable-prefix-caching out"));
+        }
+    }
+
+    private boolean cachesNothing() {
+        return contact.arguments().path("disable_radix_cache").asBoolean(false)
+                || contact.metrics().contains("enable_prefix_caching=\"False\"");
+    }
+
+    private void blockSize(Reading block) {
         if (block.number().orElse(0) == 1) {
             findings.add(Finding.warning(
                     "block size",
@@ -132,16 +213,6 @@ public final class Doctor {
                     contact.type() == EngineType.SGLANG ? "--page-size 16" : "--block-size 16"));
         } else {
             reading("block size", block, " tokens");
-        }
-        boolean off = contact.arguments().path("disable_radix_cache").asBoolean(false)
-                || contact.metrics().contains("enable_prefix_caching=\"False\"");
-        if (off) {
-            findings.add(Finding.missing(
-                    "prefix cache",
-                    "It is switched off, so there is nothing to keep.",
-                    contact.type() == EngineType.SGLANG
-                            ? "leave --disable-radix-cache out"
-                            : "leave --no-enable-prefix-caching out"));
         }
     }
 
@@ -181,7 +252,11 @@ public final class Doctor {
                                 "send the engine a request and run doctor again"));
     }
 
-    private void events(Events where) {
+    private void events(Events where, Levers levers) {
+        if (where instanceof Events.Unknown && locked.containsKey(EngineContact.INFO)) {
+            findings.add(Finding.unknown("events", "cannot be asked before that"));
+            return;
+        }
         if (underKvcached()) {
             findings.add(Finding.warning(
                     "events",
@@ -190,17 +265,18 @@ public final class Doctor {
                     "run it without kvcached, where prefixes matter more than shared memory"));
             return;
         }
-        String flag = eventsFlag(contact.type());
         switch (where) {
-            case Events.Unknown unknown -> findings.add(Finding.missing("events", firstClause(unknown.why()), flag));
+            case Events.Unknown unknown ->
+                findings.add(
+                        Finding.missing("events", firstClause(unknown.why()), eventsFlag(contact.type())));
             case Events.At at -> {
                 BlockNaming naming = contact.config().family().naming(contact.config());
                 EventTrial.Heard heard = new EventTrial(at.source(), naming, wall).listen(patience, () -> {
                     if (tries) {
-                        tryOne();
+                        asking("request", EngineContact.MODELS, this::tryOne);
                     }
                 });
-                heard(at.source(), heard, flag);
+                heard(at.source(), heard, levers);
             }
         }
     }
@@ -213,14 +289,29 @@ public final class Doctor {
     }
 
     /** What is to be done about it stands in a line of its own. */
-    private static final Pattern MEND = Pattern.compile(": (start it with|write) ");
+    private static final Pattern MEND = Pattern.compile(": (?:start it with|run|use|write) ");
 
     private static String firstClause(String sentence) {
         Matcher mend = MEND.matcher(sentence);
         return mend.find() ? sentence.substring(0, mend.start()) + "." : sentence;
     }
 
-    private void heard(EventSource source, EventTrial.Heard heard, String flag) {
+    /** What a sentence asks for in its end; all of it where it asks for nothing. */
+    private static String mend(String sentence) {
+        Matcher mend = MEND.matcher(sentence);
+        return mend.find() ? firstSentence(sentence.substring(mend.end())).replaceAll("\\.$", "") : sentence;
+    }
+
+    /** The same flag for an engine that publishes already, with the port at which it does. */
+    private String eventsFlag(EventSource source) {
+        int port = Integer.parseInt(source.endpoint().replaceAll(".*:", ""));
+        return eventsFlag(contact.type())
+                .replace("*:" + EVENTS_PORT, "*:" + port)
+                .replace("*:" + REPLAY_PORT, "*:" + (port + Math.max(REPLAY_PORT - EVENTS_PORT, source.ranks())));
+    }
+
+    private void heard(EventSource source, EventTrial.Heard heard, Levers levers) {
+        String flag = eventsFlag(source);
         String at = source.endpoint() + (heard.ranks() == 1 ? "" : " and the ports above");
         if (heard.connected() < heard.ranks()) {
             findings.add(Finding.missing(
@@ -233,7 +324,9 @@ public final class Doctor {
                                     : ""),
                     contact.eventsAssumed()
                             ? flag + ", or say where it publishes with --events tcp://HOST:PORT"
-                            : flag + ", and let the port be reached from here"));
+                            : contact.target().events().isPresent()
+                                    ? flag + ", and let the port be reached from here"
+                                    : "let the port be reached from here, at which the engine says that it publishes"));
             return;
         }
         findings.add(Finding.ok("events", "published at " + at + (contact.eventsAssumed() ? ", the usual place" : "")));
@@ -242,11 +335,10 @@ public final class Doctor {
         names(heard);
         clock(heard);
         if (heard.ranks() > 1) {
-            findings.add(Finding.warning(
-                    "ranks",
-                    heard.ranks() + " data-parallel ranks, each a cache of its own: the first one's prefixes can be"
-                            + " held, the others are followed.",
-                    "one engine for each rank, each with a sidecar's engine of its own"));
+            findings.add(
+                    levers.best().isPresent()
+                            ? Finding.ok("ranks", heard.ranks() + ", each a cache of its own; a pin reaches all of them")
+                            : Finding.note("ranks", heard.ranks() + ", each a cache of its own; all are followed"));
         }
     }
 
@@ -364,16 +456,25 @@ public final class Doctor {
         }
     }
 
-    private static final Pattern FLAG = Pattern.compile("(--[a-z][a-z-]+(?: [a-z]+)?)");
-
     private void levers(Levers levers) {
+        // The last one works on any engine, but for what hinders the others as well.
+        Optional<String> hindrance = Optional.of(levers.levers().getLast())
+                .filter(last -> mayAsk() && !last.works() && levers.best().isEmpty())
+                .map(Lever::why);
+        if (hindrance.isPresent() && !cachesNothing()) {
+            findings.add(
+                    Finding.missing("a way to hold", firstClause(hindrance.get()), mend(hindrance.get())));
+        }
         for (Lever lever : levers.levers()) {
-            Matcher flag = FLAG.matcher(lever.why());
-            if (lever.works()) {
+            if (hindrance.filter(lever.why()::equals).isPresent()) {
+                continue;
+            }
+            if (!mayAsk()) {
+                findings.add(Finding.unknown(lever.backend(), "cannot be asked before that"));
+            } else if (lever.works()) {
                 findings.add(Finding.ok(lever.backend(), lever.why()));
             } else if (lever.backend().equals("session_hold")) {
-                findings.add(Finding.warning(
-                        lever.backend(), firstClause(lever.why()), flag.find() ? flag.group(1) : lever.why()));
+                findings.add(Finding.warning(lever.backend(), firstClause(lever.why()), mend(lever.why())));
             } else if (lever.backend().equals(PriorityTouchBackend.NAME) && evictsByPriority()) {
                 // What is missing is nothing of the engine's, but a word in the sidecar's configuration.
                 findings.add(Finding.warning(
@@ -425,6 +526,30 @@ public final class Doctor {
         }
     }
 
+    /** An engine does not tell that it runs under kvcached, and publishes nothing then. */
+    private void otherSegments() {
+        if (!contact.config().onThisHost()) {
+            findings.add(Finding.note("kvcached", "cannot be seen from another host than the engine's"));
+            return;
+        }
+        List<String> names = SegmentReader.find(SegmentReader.directory()).stream()
+                .map(file -> file.getFileName().toString())
+                .toList();
+        if (names.isEmpty()) {
+            findings.add(Finding.note("kvcached", "not in use: this host has no segment of it"));
+        } else if (findings.stream()
+                .anyMatch(each -> each.subject().equals("event format") && each.status() == Status.OK)) {
+            findings.add(Finding.note(
+                    "kvcached", "not in use: an engine under it publishes no events, and this one does"));
+        } else {
+            findings.add(Finding.warning(
+                    "kvcached",
+                    "This host has segments of it (" + String.join(", ", names)
+                            + "), and no event of the engine came, as none does from one under it.",
+                    "--kvcached-segment NAME, where KVCACHED_IPC_NAME of the engine is one of them"));
+        }
+    }
+
     /** A prompt that nobody sent before, so that it is stored and announced; one token of answer. */
     private void tryOne() {
         String nonce = HexFormat.of().toHexDigits(random.nextLong());
@@ -463,7 +588,7 @@ public final class Doctor {
 
     private String configuration() {
         ObjectNode engine = contact.target().mapping(contact.type());
-        ObjectNode root = JsonNodeFactory.instance.objectNode().put("stateDirectory", "holdfast-state");
+        ObjectNode root = JsonNodeFactory.instance.objectNode();
         root.putArray("engines").add(engine);
         try {
             return YAMLMapper.builder(YAMLFactory.builder()

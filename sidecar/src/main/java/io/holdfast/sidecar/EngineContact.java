@@ -8,9 +8,11 @@ import io.holdfast.http.EngineHttpSettings;
 import io.holdfast.http.Reply;
 import io.holdfast.sidecar.EngineConfig.EngineType;
 import java.io.IOException;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SequencedMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -26,6 +28,11 @@ import java.util.stream.Stream;
 final class EngineContact implements AutoCloseable {
     /** Where vLLM publishes unless it is told otherwise. */
     private static final int VLLM_EVENTS_PORT = 5557;
+
+    static final String INFO = "/server_info";
+    static final String VERSION = "/version";
+    static final String MODELS = "/v1/models";
+    static final String METRICS = "/metrics";
 
     private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -59,10 +66,10 @@ final class EngineContact implements AutoCloseable {
     /** What the routes answered by which engines tell what they are. */
     private record Answers(Reply info, Reply version, Reply metrics, Reply models) {
         static Answers ask(EngineHttp http) {
-            CompletableFuture<Reply> info = http.get("/server_info").toCompletableFuture();
-            CompletableFuture<Reply> version = http.get("/version").toCompletableFuture();
-            CompletableFuture<Reply> metrics = http.get("/metrics").toCompletableFuture();
-            CompletableFuture<Reply> models = http.get("/v1/models").toCompletableFuture();
+            CompletableFuture<Reply> info = http.get(INFO).toCompletableFuture();
+            CompletableFuture<Reply> version = http.get(VERSION).toCompletableFuture();
+            CompletableFuture<Reply> metrics = http.get(METRICS).toCompletableFuture();
+            CompletableFuture<Reply> models = http.get(MODELS).toCompletableFuture();
             Reply described = info.join();
             if (described instanceof Reply.Answer answer && answer.status() == 404) {
                 described = http.get("/get_server_info").toCompletableFuture().join();
@@ -70,8 +77,19 @@ final class EngineContact implements AutoCloseable {
             return new Answers(described, version.join(), metrics.join(), models.join());
         }
 
-        List<Reply> all() {
-            return List.of(info, version, metrics, models);
+        List<Reply.Answer> given() {
+            return Stream.of(info, version, metrics, models)
+                    .flatMap(reply -> reply instanceof Reply.Answer answer ? Stream.of(answer) : Stream.empty())
+                    .toList();
+        }
+
+        /** What the engine of this family is asked for, by the route. */
+        SequencedMap<String, Reply> byRoute(EngineType type) {
+            SequencedMap<String, Reply> byRoute = new LinkedHashMap<>();
+            byRoute.put(type == EngineType.SGLANG ? INFO : VERSION, type == EngineType.SGLANG ? info : version);
+            byRoute.put(MODELS, models);
+            byRoute.put(METRICS, metrics);
+            return byRoute;
         }
     }
 
@@ -102,10 +120,7 @@ final class EngineContact implements AutoCloseable {
         try {
             Answers answers = Answers.ask(services.http());
             requireAnswer(target, answers);
-            EngineType type = told.or(() -> recognised(answers))
-                    .orElseThrow(() -> new SidecarException("What answers at " + target.url()
-                            + " is neither SGLang nor vLLM as far as /server_info, /version and /metrics tell; if it is"
-                            + " one all the same, say which with --type."));
+            EngineType type = told.or(() -> recognised(answers)).orElseThrow(() -> unrecognised(target, answers));
             boolean assumed = type == EngineType.VLLM && target.events().isEmpty();
             EngineTarget whole = assumed
                     ? target.withEvents("tcp://" + target.config(type).url().getHost() + ":" + VLLM_EVENTS_PORT)
@@ -132,22 +147,26 @@ final class EngineContact implements AutoCloseable {
     }
 
     private static void requireAnswer(EngineTarget target, Answers answers) {
-        List<Reply.Answer> given = answers.all().stream()
-                .flatMap(reply -> reply instanceof Reply.Answer answer ? Stream.of(answer) : Stream.empty())
-                .toList();
-        if (given.isEmpty()) {
+        if (answers.given().isEmpty()) {
             throw new SidecarException((answers.info() instanceof Reply.NoAnswer none ? none.why() : "")
                     .replace(": is the engine running?", ": start the engine, or write another --engine."));
         }
-        if (given.stream().allMatch(answer -> answer.status() == 401 || answer.status() == 403)) {
-            throw new SidecarException(target.apiKeyEnv()
-                    .map(variable -> target.url() + " refuses the key in " + variable + " (HTTP "
-                            + given.getFirst().status() + "): put its --api-key there.")
-                    .orElseGet(() -> target.url() + " asks for a key (HTTP "
-                            + given.getFirst().status()
-                            + "): put its --api-key into an environment variable and name that with"
-                            + " --api-key-env."));
-        }
+    }
+
+    /** An engine that asks for a key does not even say what it is. */
+    private static SidecarException unrecognised(EngineTarget target, Answers answers) {
+        return answers.given().stream()
+                .filter(Reply.Answer::wantsKey)
+                .findFirst()
+                .map(refusal -> new SidecarException(target.apiKeyEnv()
+                        .map(variable -> target.url() + " refuses the key in " + variable + " (HTTP "
+                                + refusal.status() + "): put its --api-key there.")
+                        .orElseGet(() -> target.url() + " asks for a key (HTTP " + refusal.status()
+                                + "): put its --api-key into an environment variable and name that with"
+                                + " --api-key-env.")))
+                .orElseGet(() -> new SidecarException("What answers at " + target.url()
+                        + " is neither SGLang nor vLLM as far as /server_info, /version and /metrics tell; if it is"
+                        + " one all the same, say which with --type."));
     }
 
     private static Optional<EngineType> recognised(Answers answers) {
@@ -174,6 +193,17 @@ final class EngineContact implements AutoCloseable {
         } catch (JsonProcessingException e) {
             return JSON.missingNode();
         }
+    }
+
+    /** The routes that ask for a key that the engine was not given, with their statuses; empty where none does. */
+    SequencedMap<String, Integer> locked() {
+        SequencedMap<String, Integer> locked = new LinkedHashMap<>();
+        answers.byRoute(type).forEach((route, reply) -> {
+            if (reply instanceof Reply.Answer answer && answer.wantsKey()) {
+                locked.put(route, answer.status());
+            }
+        });
+        return locked;
     }
 
     EngineTarget target() {

@@ -8,6 +8,7 @@ import io.holdfast.core.requests.RequestRules;
 import io.holdfast.events.BlockNaming;
 import io.holdfast.events.EventSource;
 import io.holdfast.http.EngineHttp;
+import io.holdfast.http.EngineVersion;
 import io.holdfast.http.PromptRenderer;
 import io.holdfast.lmcache.LmcacheBackend;
 import java.util.Optional;
@@ -22,6 +23,9 @@ import java.util.random.RandomGenerator;
 interface EngineFamily {
     /** The engine's flag that bounds its longest request. */
     String contextFlag();
+
+    /** The releases that were looked at; docs/backends.md says how. */
+    Seen seen();
 
     /** How its events tell of its requests. */
     RequestRules requestRules();
@@ -80,6 +84,9 @@ interface EngineFamily {
                     random);
         }
     }
+
+    /** The oldest and the newest release that was looked at. */
+    record Seen(EngineVersion oldest, EngineVersion newest) {}
 
     /** Questions that the engine answers when it is there. */
     interface Questions {

@@ -580,7 +580,7 @@ final class EngineLink implements AutoCloseable {
                             : "the engine has not answered that yet"));
         }
         if (binding.engine().isEmpty()) {
-            reasons.add("which engine it is is not known: it has not answered yet");
+            reasons.add("which engine it is is not known: " + binding.silence());
         }
         // Whatever a person has to mend.
         binding.foreignPins()
@@ -610,7 +610,7 @@ final class EngineLink implements AutoCloseable {
         });
         capabilities()
                 .filter(found -> !found.canPin())
-                .ifPresent(found -> notes.add("follows, cannot hold: " + found.why()));
+                .ifPresent(found -> notes.add("follows, cannot hold: " + found.shortly()));
         notes.add(view().automatic().why());
         view().paused().ifPresent(notes::add);
         if (view().dryRun()) {

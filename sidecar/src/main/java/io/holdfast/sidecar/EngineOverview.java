@@ -193,6 +193,7 @@ record EngineOverview(
         }
         said.append("; whether holding helps: ").append(verdict.word().said());
         verdict.shortly(effect).ifPresent(numbers -> said.append(", ").append(numbers));
+        effect.expected().ifPresent(when -> said.append(", ").append(when));
         needs.ifPresent(what -> said.append("; it would need this: ").append(what));
         return said.append('.').toString();
     }
@@ -343,7 +344,7 @@ record EngineOverview(
                 .findFirst()
                 .or(() -> view.alarms().stream().map(Budget.Alarm::sentence).findFirst())
                 .or(view::paused)
-                .or(() -> capabilities.filter(found -> !found.canPin()).map(Capabilities::why))
+                .or(() -> capabilities.filter(found -> !found.canPin()).map(Capabilities::shortly))
                 .or(() -> view.budget().hardUnknown())
                 .or(() -> nothingHeld(view))
                 .or(() -> view.ttft().state() == TtftEffect.State.UNPROVEN

@@ -39,6 +39,11 @@ public record Finding(Status status, String subject, String text, Optional<Strin
         return new Finding(Status.UNKNOWN, subject, text, Optional.of(mend));
     }
 
+    /** One that another row's mend would tell. */
+    static Finding unknown(String subject, String text) {
+        return new Finding(Status.UNKNOWN, subject, text, Optional.empty());
+    }
+
     static Finding note(String subject, String text) {
         return new Finding(Status.NOTE, subject, text, Optional.empty());
     }

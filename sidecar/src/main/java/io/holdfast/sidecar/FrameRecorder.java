@@ -42,7 +42,7 @@ public final class FrameRecorder implements FrameListener, AutoCloseable {
     }
 
     /**
-     * Opens the file at its end, and makes it where it is not there.
+     * Opens the file at its end, and makes it where it is not there; only its owner may read it.
      *
      * @throws SidecarException with one sentence, when the file cannot be written
      */
@@ -51,10 +51,13 @@ public final class FrameRecorder implements FrameListener, AutoCloseable {
             throw new SidecarException("--record is " + file + ", a directory; name a file in it.");
         }
         try {
+            // A recording has every prompt's token ids.
+            if (Files.isRegularFile(file) || !Files.exists(file)) {
+                WholeFile.makeForOwner(file);
+            }
             return new FrameRecorder(
                     file,
-                    Files.newBufferedWriter(
-                            file, StandardCharsets.UTF_8, StandardOpenOption.CREATE, StandardOpenOption.APPEND),
+                    Files.newBufferedWriter(file, StandardCharsets.UTF_8, StandardOpenOption.APPEND),
                     InstantSource.system());
         } catch (IOException e) {
             String why = switch (e) {

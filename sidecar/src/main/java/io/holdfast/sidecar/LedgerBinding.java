@@ -39,6 +39,7 @@ final class LedgerBinding {
     private final LongSupplier clock;
     private final AtomicBoolean asking = new AtomicBoolean();
     private volatile Optional<EngineIdentity> engine = Optional.empty();
+    private volatile String silence = "it has not answered yet";
     private volatile long askedNanos = NEVER;
 
     LedgerBinding(
@@ -68,8 +69,11 @@ final class LedgerBinding {
                     // The name of the host is looked up, which may wait.
                     .thenAcceptAsync(
                             attempt -> {
-                                if (attempt instanceof ServedModel.Attempt.Answered answered) {
-                                    tell(EngineAddress.identity(config.url(), answered.model()));
+                                switch (attempt) {
+                                    case ServedModel.Attempt.Answered answered ->
+                                        tell(EngineAddress.identity(config.url(), answered.model()));
+                                    case ServedModel.Attempt.Refused refused -> silence = refused.why();
+                                    case ServedModel.Attempt.Unanswered _ -> {}
                                 }
                             },
                             executor)
@@ -100,6 +104,11 @@ final class LedgerBinding {
     /** Which engine answers; absent before it did. */
     Optional<EngineIdentity> engine() {
         return engine;
+    }
+
+    /** Why it is not known which engine answers, to be asked where that is so. */
+    String silence() {
+        return silence;
     }
 
     /** Whose pins the ledger lists, where they are another engine's; absent where they are not. */

@@ -28,6 +28,7 @@ import io.vertx.micrometer.Label;
 import io.vertx.micrometer.MicrometerMetricsOptions;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
@@ -208,6 +209,26 @@ final class Metrics {
                         .interval95Percent()
                         .map(Interval::high)
                         .orElse(Double.NaN));
+        computed(
+                engine,
+                "holdfast.computed.effect.percent",
+                "Change of the prompt tokens that are computed when holding, below zero where they are fewer",
+                TtftEffect.Computed::effectPercent);
+        computed(
+                engine,
+                "holdfast.computed.effect.low.percent",
+                "The lower end of the 95 % interval of that change",
+                each -> each.interval95Percent().stream().mapToDouble(Interval::low).findFirst());
+        computed(
+                engine,
+                "holdfast.computed.effect.high.percent",
+                "The upper end of the 95 % interval of that change",
+                each -> each.interval95Percent().stream().mapToDouble(Interval::high).findFirst());
+        computed(
+                engine,
+                "holdfast.computed.share.percent",
+                "Part of all requests that it is told of, since they use held prefixes; absent where it is told of all",
+                TtftEffect.Computed::sharePercent);
         gauge(
                 engine,
                 "holdfast.ttft.windows",
@@ -455,6 +476,18 @@ final class Metrics {
                 name,
                 what + ", as the engine reports",
                 link -> reading.apply(link.view().readings()).number().orElse(Double.NaN));
+    }
+
+    private void computed(
+            EngineLink engine,
+            String name,
+            String description,
+            Function<TtftEffect.Computed, OptionalDouble> value) {
+        gauge(
+                engine,
+                name,
+                description,
+                link -> link.view().ttft().computed().map(value).orElse(OptionalDouble.empty()).orElse(Double.NaN));
     }
 
     private void gauge(EngineLink engine, String name, String what, ToDoubleFunction<EngineLink> value) {

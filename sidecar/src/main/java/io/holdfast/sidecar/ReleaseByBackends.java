@@ -207,6 +207,10 @@ final class ReleaseByBackends implements AutoCloseable {
                         "the engine does not answer: " + unanswered.why().replace(": is the engine running?", "."),
                         "Start the engine and try again; where it has ended for good, its pins have, too: delete "
                                 + store.file() + "."));
+            case ServedModel.Attempt.Refused refused ->
+                Optional.of(new Refusal(
+                        "the engine does not say which one it is: " + refused.why(),
+                        "Give its key and try again; nothing was asked for."));
             case ServedModel.Attempt.Answered answered -> {
                 EngineIdentity found = EngineAddress.identity(config.url(), answered.model());
                 boolean ours = ledger.engine().map(found::sameAs).orElse(true);

@@ -20,6 +20,9 @@ final class ServedModel {
         /** The engine answered; no name where it does not tell it. */
         record Answered(Optional<String> model) implements Attempt {}
 
+        /** It asks for a key first; one sentence on it. */
+        record Refused(String why) implements Attempt {}
+
         /** It did not, or was too busy to; one sentence why. */
         record Unanswered(String why) implements Attempt {}
     }
@@ -34,6 +37,7 @@ final class ServedModel {
             case Reply.Answer answer
             when answer.status() == 429 || answer.status() >= 500 ->
                 new Attempt.Unanswered("It answers " + MODELS + " with HTTP " + answer.status() + ".");
+            case Reply.Answer answer when answer.wantsKey() -> new Attempt.Refused(answer.wantedKey(MODELS));
             case Reply.Answer answer when answer.status() == 200 -> new Attempt.Answered(name(answer.body()));
             case Reply.Answer answer -> new Attempt.Answered(Optional.empty());
         };

@@ -7,6 +7,7 @@ import io.holdfast.core.requests.RequestRules;
 import io.holdfast.events.BlockNaming;
 import io.holdfast.events.EventSource;
 import io.holdfast.http.EngineHttp;
+import io.holdfast.http.EngineVersion;
 import io.holdfast.http.PromptRenderer;
 import io.holdfast.lmcache.LmcacheBackend;
 import io.holdfast.sglang.EventEndpoints;
@@ -28,6 +29,11 @@ final class SglangFamily implements EngineFamily {
     @Override
     public String contextFlag() {
         return "--context-length";
+    }
+
+    @Override
+    public Seen seen() {
+        return new Seen(new EngineVersion(0, 5, 15), new EngineVersion(0, 5, 23));
     }
 
     @Override

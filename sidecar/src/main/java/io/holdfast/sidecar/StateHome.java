@@ -3,10 +3,10 @@ package io.holdfast.sidecar;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * Where state is kept when nobody says where.
@@ -15,11 +15,11 @@ import java.util.Optional;
  * ledgers is taken before one that has none, so that a later start finds what an earlier one pinned; the other places are
  * named, and what a ledger there still lists is looked for.
  *
- * @param directory the one that is taken
- * @param why it is, in a clause
+ * @param taken the one that is taken; absent where none of them can be had
+ * @param why the reason for that, in a clause
  * @param others the usual places that were not taken and have ledgers
  */
-record StateHome(Path directory, String why, List<Path> others) {
+record StateHome(Optional<Path> taken, String why, List<Path> others) {
     private static final Path SYSTEM = Path.of("/var/lib/holdfast");
 
     StateHome {
@@ -27,41 +27,67 @@ record StateHome(Path directory, String why, List<Path> others) {
     }
 
     static StateHome of(Map<String, String> environment) {
-        return of(environment, SYSTEM);
+        return of(environment, SYSTEM, System.getProperty("user.home"));
     }
 
-    /** @param system the place of this machine, which only some users can write */
-    static StateHome of(Map<String, String> environment, Path system) {
+    /**
+     * The same where places are others.
+     *
+     * @param system the place of this machine, which only some users can write
+     * @param listed the home that the list of users gives, as Java tells it: "?" where this user is in no list
+     */
+    static StateHome of(Map<String, String> environment, Path system, String listed) {
         Optional<Path> given =
                 directory(environment.getOrDefault("STATE_DIRECTORY", "").split(":", -1)[0]);
-        Path users = directory(environment.getOrDefault("XDG_STATE_HOME", ""))
+        Optional<Path> users = directory(environment.getOrDefault("XDG_STATE_HOME", ""))
                 .filter(Path::isAbsolute)
-                .orElseGet(() -> Path.of(environment.getOrDefault("HOME", System.getProperty("user.home")))
-                        .resolve(Path.of(".local", "state")))
-                .resolve("holdfast");
-        List<Path> usual = new ArrayList<>();
-        given.ifPresent(usual::add);
-        if (!usual.contains(system)) {
-            usual.add(system);
-        }
-        if (!usual.contains(users)) {
-            usual.add(users);
-        }
-        Path taken = given.orElseGet(() -> usual.stream()
-                .filter(each -> hasLedgers(each) && Files.isWritable(each))
-                .findFirst()
-                .orElseGet(() -> canBeMade(system) ? system : users));
-        String why = given.isPresent()
-                ? "STATE_DIRECTORY says so"
-                : hasLedgers(taken)
-                        ? "its ledgers are there"
-                        : taken.equals(system) ? "it can be written" : system + " cannot be written";
+                .or(() -> directory(environment.getOrDefault("HOME", listed))
+                        .filter(Path::isAbsolute)
+                        .map(home -> home.resolve(Path.of(".local", "state"))))
+                .map(state -> state.resolve("holdfast"));
+        List<Path> usual = Stream.of(given, Optional.of(system), users)
+                .flatMap(Optional::stream)
+                .distinct()
+                .toList();
+        Optional<Path> taken = given.or(() -> usual.stream()
+                        .filter(each -> hasLedgers(each) && Files.isWritable(each))
+                        .findFirst())
+                .or(() -> Optional.of(system).filter(StateHome::canBeMade))
+                .or(() -> users.filter(its -> canBeMade(its) || hasLedgers(its)));
         return new StateHome(
                 taken,
-                why,
+                taken.isPresent() ? why(taken.get(), given.isPresent(), system) : nowhere(system, users),
                 usual.stream()
-                        .filter(each -> !each.equals(taken) && hasLedgers(each))
+                        .filter(each -> !taken.equals(Optional.of(each)) && hasLedgers(each))
                         .toList());
+    }
+
+    private static String why(Path taken, boolean given, Path system) {
+        if (given) {
+            return "STATE_DIRECTORY says so";
+        }
+        if (hasLedgers(taken)) {
+            return "its ledgers are there";
+        }
+        return taken.equals(system) ? "it can be written" : system + " cannot be written";
+    }
+
+    private static String nowhere(Path system, Optional<Path> users) {
+        return users.map(its -> "neither " + system + " nor " + its + " can be written by this user")
+                .orElse(system + " cannot be written by this user, who has no home directory");
+    }
+
+    /**
+     * Returns the directory that is taken.
+     *
+     * @throws ConfigException where none can be had
+     */
+    Path directory() {
+        return taken.orElseThrow(() -> new ConfigException(
+                "stateDirectory",
+                "is not written, and " + why
+                        + "; set it, or the variable HOLDFAST_STATE_DIRECTORY, to a directory that outlives this"
+                        + " process"));
     }
 
     private static Optional<Path> directory(String written) {

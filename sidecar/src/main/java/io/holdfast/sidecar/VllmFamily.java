@@ -7,6 +7,7 @@ import io.holdfast.core.requests.RequestRules;
 import io.holdfast.events.BlockNaming;
 import io.holdfast.events.VllmHashing.Algorithm;
 import io.holdfast.http.EngineHttp;
+import io.holdfast.http.EngineVersion;
 import io.holdfast.http.PromptRenderer;
 import io.holdfast.lmcache.LmcacheBackend;
 import io.holdfast.vllm.CompletionSender;
@@ -24,6 +25,11 @@ final class VllmFamily implements EngineFamily {
     @Override
     public String contextFlag() {
         return "--max-model-len";
+    }
+
+    @Override
+    public Seen seen() {
+        return new Seen(new EngineVersion(0, 22, 1), new EngineVersion(0, 32, 0));
     }
 
     @Override

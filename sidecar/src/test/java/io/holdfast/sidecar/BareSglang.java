@@ -20,14 +20,25 @@ final class BareSglang implements AutoCloseable {
 
     private final HttpServer server;
     private final int refusal;
+    private final String info;
 
     BareSglang() {
-        this(0);
+        this(0, INFO);
     }
 
     /** One that answers everything with this status. */
     BareSglang(int refusal) {
+        this(refusal, INFO);
+    }
+
+    /** One of another release, with this policy of eviction. */
+    BareSglang(String version, String policy) {
+        this(0, INFO.replace("0.5.23", version).replace("lru", policy));
+    }
+
+    private BareSglang(int refusal, String info) {
         this.refusal = refusal;
+        this.info = info;
         try {
             server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
         } catch (IOException e) {
@@ -39,7 +50,7 @@ final class BareSglang implements AutoCloseable {
 
     private void answer(HttpExchange exchange) throws IOException {
         String body = switch (exchange.getRequestURI().getPath()) {
-            case "/server_info" -> INFO;
+            case "/server_info" -> info;
             case "/v1/models" -> MODELS;
             default -> "";
         };

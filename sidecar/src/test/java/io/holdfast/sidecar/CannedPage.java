@@ -106,7 +106,9 @@ final class CannedPage implements AutoCloseable {
                 Duration.ZERO,
                 Optional.empty(),
                 Optional.empty(),
-                List.of());
+                List.of(),
+                Optional.empty(),
+                Optional.empty());
         boolean holds = state == TtftEffect.State.PROVEN || state == TtftEffect.State.UNPROVEN;
         return new EngineOverview(
                 id,

@@ -422,10 +422,10 @@ class ConfigSourcesTest {
     void stateDirectory_isTheSystemsWhereItCanBeWritten() {
         Path system = directory.resolve("var");
 
-        StateHome home = StateHome.of(Map.of("HOME", directory.toString()), system);
+        StateHome home = StateHome.of(Map.of("HOME", directory.toString()), system, "?");
 
-        assertThat(home).isEqualTo(new StateHome(system, "it can be written", List.of()));
-        assertThat(StateHome.of(Map.of("STATE_DIRECTORY", "/s:/t", "HOME", "/h"), system)
+        assertThat(home).isEqualTo(new StateHome(Optional.of(system), "it can be written", List.of()));
+        assertThat(StateHome.of(Map.of("STATE_DIRECTORY", "/s:/t", "HOME", "/h"), system, "?")
                         .directory())
                 .isEqualTo(Path.of("/s"));
     }
@@ -434,10 +434,10 @@ class ConfigSourcesTest {
     void stateDirectory_isTheUsersWhereTheSystemsCannotBeWritten() throws IOException {
         Path system = Files.createFile(directory.resolve("plain")).resolve("holdfast");
 
-        assertThat(StateHome.of(Map.of("HOME", "/h", "XDG_STATE_HOME", "/x"), system)
+        assertThat(StateHome.of(Map.of("HOME", "/h", "XDG_STATE_HOME", "/x"), system, "?")
                         .directory())
                 .isEqualTo(Path.of("/x/holdfast"));
-        assertThat(StateHome.of(Map.of("HOME", "/h", "XDG_STATE_HOME", "relative"), system)
+        assertThat(StateHome.of(Map.of("HOME", "/h", "XDG_STATE_HOME", "relative"), system, "?")
                         .directory())
                 .isEqualTo(Path.of("/h/.local/state/holdfast"));
     }
@@ -449,14 +449,44 @@ class ConfigSourcesTest {
         Map<String, String> environment = Map.of("HOME", directory.toString());
         Files.writeString(users.resolve("main.ledger"), "");
 
-        assertThat(StateHome.of(environment, system))
+        assertThat(StateHome.of(environment, system, "?"))
                 .as("the system's became writable later")
-                .isEqualTo(new StateHome(users, "its ledgers are there", List.of()));
+                .isEqualTo(new StateHome(Optional.of(users), "its ledgers are there", List.of()));
 
         Files.createDirectories(system);
         Files.writeString(system.resolve("main.ledger"), "");
-        assertThat(StateHome.of(environment, system))
-                .isEqualTo(new StateHome(system, "its ledgers are there", List.of(users)));
+        assertThat(StateHome.of(environment, system, "?"))
+                .isEqualTo(new StateHome(Optional.of(system), "its ledgers are there", List.of(users)));
+    }
+
+    @Test
+    void stateDirectory_userWithoutAHome_isRefusedWithTheKey() throws IOException {
+        Path system = Files.createFile(directory.resolve("plain")).resolve("holdfast");
+
+        for (Map<String, String> homeless :
+                List.of(Map.<String, String>of(), Map.of("HOME", ""), Map.of("HOME", "?"), Map.of("HOME", "there"))) {
+            StateHome home = StateHome.of(homeless, system, "?");
+            assertThatThrownBy(home::directory)
+                    .isInstanceOf(ConfigException.class)
+                    .hasMessage("stateDirectory is not written, and " + system
+                            + " cannot be written by this user, who has no home directory; set it, or the variable"
+                            + " HOLDFAST_STATE_DIRECTORY, to a directory that outlives this process.");
+        }
+        assertThat(StateHome.of(Map.of(), system, "/listed").directory())
+                .isEqualTo(Path.of("/listed/.local/state/holdfast"));
+    }
+
+    @Test
+    void stateDirectory_homeThatCannotBeWritten_isRefusedWithTheKey() throws IOException {
+        Path system = Files.createFile(directory.resolve("plain")).resolve("holdfast");
+        Path home = Files.createFile(directory.resolve("home"));
+
+        StateHome found = StateHome.of(Map.of("HOME", home.toString()), system, "?");
+
+        assertThatThrownBy(found::directory)
+                .hasMessageStartingWith("stateDirectory is not written, and neither " + system + " nor " + home
+                        + "/.local/state/holdfast can be written by this user; set it, or the variable"
+                        + " HOLDFAST_STATE_DIRECTORY,");
     }
 
     // What is checked without a start
@@ -477,6 +507,10 @@ class ConfigSourcesTest {
         assertThatThrownBy(
                         () -> sources(FILE, Map.of(), "stateDirectory=" + plain).check())
                 .hasMessageContaining("cannot be written by this user");
+        assertThatThrownBy(
+                        () -> sources(FILE, Map.of(), "stateDirectory=pom.xml").check())
+                .hasMessageStartingWith(
+                        "The state directory " + Path.of("pom.xml").toAbsolutePath() + " cannot be written");
         assertThatThrownBy(() -> sources(FILE, Map.of(), "listen.tls={certificate: " + plain + ", key: " + plain + "}")
                         .check())
                 .hasMessageStartingWith("listen.tls.certificate " + plain + " has no certificates");

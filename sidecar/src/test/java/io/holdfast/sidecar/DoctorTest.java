@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.emulator.Endpoints;
+import io.holdfast.rules.fault.ServerFault;
+import io.holdfast.rules.kvcached.KvcachedSettings;
 import io.holdfast.rules.sglang.SglangSettings.Eviction;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.holdfast.rules.vllm.VllmSettings;
@@ -124,6 +126,180 @@ class DoctorTest {
                     .isInstanceOf(SidecarException.class)
                     .hasMessage(engine.uri() + " asks for a key (HTTP 401): put its --api-key into an environment"
                             + " variable and name that with --api-key-env.");
+        }
+    }
+
+    @Test
+    void sglangWithAKey_isOneMissingRowAndOneMend() {
+        try (Emulator engine = Emulator.start(
+                vertx,
+                TestBed.fast()
+                        .withSglang(its -> its.withSessions(true))
+                        .withFaults(List.of(new ServerFault.ApiKey("sk-1"))))) {
+            Diagnosis found = examine(engine, true, target -> target);
+
+            assertThat(finding(found, "key"))
+                    .isEqualTo(Finding.missing(
+                            "key",
+                            "The engine asks for a key at /server_info and /v1/models (HTTP 401).",
+                            "--api-key-env VARIABLE, which has it; in the sidecar's configuration engines[].apiKeyEnv"));
+            assertThat(subjects(found, Status.MISSING)).containsExactly("key");
+            assertThat(found.findings())
+                    .filteredOn(each -> each.mend().isPresent())
+                    .extracting(Finding::subject)
+                    .containsExactly("key");
+            assertThat(subjects(found, Status.UNKNOWN))
+                    .containsExactly(
+                            "engine",
+                            "model",
+                            "context",
+                            "cache",
+                            "block size",
+                            "events",
+                            "tokenizer",
+                            "cache report",
+                            "session_hold",
+                            "pin_blocks",
+                            "priority_touch",
+                            "keep_warm");
+            assertThat(subjects(found, Status.OK)).containsExactly("metrics");
+            assertThat(found.findings().toString()).doesNotContain("--kv-events-config", "--enable-cache-report");
+        }
+    }
+
+    @Test
+    void vllmWithAKey_isFollowedAndNothingCanBeAskedOfIt() {
+        try (Emulator engine = Emulator.start(
+                vertx, vllmSettings().withFaults(List.of(new ServerFault.ApiKey("sk-1"))))) {
+            Diagnosis found = examine(engine, false, target -> target.withEvents(engine.eventsEndpoint()));
+
+            assertThat(subjects(found, Status.MISSING)).containsExactly("key");
+            assertThat(finding(found, "key").text()).isEqualTo("The engine asks for a key at /v1/models (HTTP 401).");
+            assertThat(subjects(found, Status.UNKNOWN)).contains("model", "context", "keep_warm");
+            assertThat(subjects(found, Status.OK)).contains("engine", "cache", "metrics", "events", "tokenizer");
+            assertThat(found.findings())
+                    .filteredOn(each -> each.text().contains("key"))
+                    .as("said once")
+                    .extracting(Finding::subject)
+                    .containsExactly("key");
+        }
+    }
+
+    @Test
+    void keyThatIsNotTheEngines_isNamedByItsVariable() {
+        try (Emulator engine =
+                Emulator.start(vertx, TestBed.fast().withFaults(List.of(new ServerFault.ApiKey("sk-1"))))) {
+            Diagnosis found = examine(engine, false, target -> withKey(target, "PATH"));
+
+            assertThat(finding(found, "key"))
+                    .isEqualTo(Finding.missing(
+                            "key",
+                            "The engine refuses the key in PATH at /server_info and /v1/models (HTTP 401).",
+                            "put its --api-key into PATH"));
+        }
+    }
+
+    @Test
+    void twoRanks_noWayToHoldIsMissing() {
+        try (Emulator engine =
+                Emulator.start(vertx, TestBed.fast().withFaults(List.of(new ServerFault.DpRanks(2))))) {
+            Diagnosis found = examine(engine, false, target -> target);
+
+            assertThat(finding(found, "a way to hold"))
+                    .isEqualTo(Finding.missing(
+                            "a way to hold",
+                            "This engine has 2 caches (data-parallel ranks), and a request reaches one of them only.",
+                            "one engine for each rank, each with a sidecar's engine of its own"));
+            assertThat(subjects(found, Status.MISSING)).containsExactly("a way to hold");
+            assertThat(finding(found, "ranks"))
+                    .isEqualTo(Finding.note("ranks", "2, each a cache of its own; all are followed"));
+            assertThat(found.findings().toString()).doesNotContain("can be held");
+            assertThat(found.holds()).isFalse();
+        }
+    }
+
+    @Test
+    void twoRanksOfAPinBranch_areHeldOnAll() {
+        try (Emulator engine = Emulator.start(
+                vertx,
+                TestBed.fast()
+                        .withVariant(Variant.PIN_GPU)
+                        .withContextTokens(1_024)
+                        .withFaults(List.of(new ServerFault.DpRanks(2))))) {
+            Diagnosis found = examine(engine, false, target -> target);
+
+            assertThat(found.fails()).isFalse();
+            assertThat(found.backend()).isEqualTo("pin_blocks");
+            assertThat(finding(found, "ranks"))
+                    .isEqualTo(Finding.ok("ranks", "2, each a cache of its own; a pin reaches all of them"));
+        }
+    }
+
+    @Test
+    void replayThatIsMissing_isAddedToThePortThatTheEngineSays() {
+        try (Emulator engine = Emulator.start(vertx, TestBed.fast())) {
+            String port = engine.eventsEndpoint().replaceAll(".*:", "");
+
+            Finding found = finding(examine(engine, false, target -> target), "replay");
+
+            assertThat(found.mend())
+                    .contains("--kv-events-config '{\"publisher\":\"zmq\",\"endpoint\":\"tcp://*:" + port
+                            + "\",\"replay_endpoint\":\"tcp://*:" + (Integer.parseInt(port) + 13) + "\"}'");
+        }
+    }
+
+    @Test
+    void kvcachedThatNobodyNamed_isSeenOnThisHost() {
+        String name = "holdfast-doctor-" + ProcessHandle.current().pid();
+        EmulatorSettings settings = TestBed.fast();
+        KvcachedSettings memory = KvcachedSettings.of(
+                        KvcachedSettings.EngineTag.SGLANG,
+                        settings.sglang().capacityTokens() / settings.sglang().pageTokens() + 1,
+                        settings.sglang().pageTokens())
+                .withIpcName(name);
+        try (Emulator engine = Emulator.start(vertx, settings.withKvcached(memory))) {
+            Finding found = finding(examine(engine, false, target -> target), "kvcached");
+
+            assertThat(found.status()).isEqualTo(Status.WARNING);
+            assertThat(found.text()).contains(name).endsWith("no event of the engine came, as none does from one under it.");
+            assertThat(found.mend()).isPresent();
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "0.5.16 | priority | Sessions of SGLang 0.5.16 protect nothing, since it only frees at their end what they used. | SGLang 0.5.17 or later",
+                "0.5.17 | lru | The engine does not keep what sessions refer to. | SGLANG_ENABLE_UNIFIED_RADIX_TREE=1 in its environment and --enable-session-radix-cache",
+                "0.5.23 | lru | The engine does not keep what sessions refer to. | --enable-session-radix-cache",
+                "0.6.0 | lru | The engine does not keep what sessions refer to. | --enable-session-radix-cache",
+            })
+    void sessions_areAskedForAsTheReleaseHasThem(String version, String policy, String text, String mend) {
+        try (BareSglang engine = new BareSglang(version, policy)) {
+            Diagnosis found =
+                    Doctor.examine(EngineTarget.of(engine.uri()), Duration.ZERO, false, new SplittableRandom(1));
+
+            assertThat(finding(found, "session_hold")).isEqualTo(Finding.warning("session_hold", text, mend));
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "0.5.23 | SGLang 0.5.23",
+                "0.5.24 | SGLang 0.5.24, not seen before: the newest that was looked at is 0.5.23",
+                "0.5.14 | SGLang 0.5.14, not seen before: the oldest that was looked at is 0.5.15",
+                "0.0.0.dev1 | SGLang 0.0.0.dev1, not seen before: the oldest that was looked at is 0.5.15",
+                "main | SGLang main",
+            })
+    void release_isSaidToBeNewWhereNobodyLookedAtIt(String version, String text) {
+        try (BareSglang engine = new BareSglang(version, "lru")) {
+            Diagnosis found =
+                    Doctor.examine(EngineTarget.of(engine.uri()), Duration.ZERO, false, new SplittableRandom(1));
+
+            assertThat(finding(found, "engine")).isEqualTo(Finding.ok("engine", text));
         }
     }
 
@@ -295,13 +471,26 @@ class DoctorTest {
     }
 
     private Emulator vllm() {
-        return Emulator.start(
-                vertx,
-                EmulatorSettings.defaults()
-                        .withKind(new EmulatorSettings.Kind.Vllm(VllmSettings.defaults()))
-                        .withPrefillMicrosPerToken(0)
-                        .withFirstTokenMicros(0)
-                        .withDecodeMillis(1));
+        return Emulator.start(vertx, vllmSettings());
+    }
+
+    private static EmulatorSettings vllmSettings() {
+        return EmulatorSettings.defaults()
+                .withKind(new EmulatorSettings.Kind.Vllm(VllmSettings.defaults()))
+                .withPrefillMicrosPerToken(0)
+                .withFirstTokenMicros(0)
+                .withDecodeMillis(1);
+    }
+
+    private static EngineTarget withKey(EngineTarget target, String variable) {
+        return new EngineTarget(
+                target.url(),
+                target.type(),
+                target.events(),
+                target.replay(),
+                target.topic(),
+                target.kvcachedSegment(),
+                Optional.of(variable));
     }
 
     private static Diagnosis examine(Emulator engine, boolean tries, UnaryOperator<EngineTarget> also) {

@@ -6,6 +6,7 @@ import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.rules.fault.ServerFault;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
+import io.holdfast.rules.vllm.VllmSettings;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -17,6 +18,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Engines that are not there, go away, come back, clear their cache, or cannot pin. */
@@ -163,6 +165,60 @@ class EngineLivesTest {
             client.holdIn(id, "released");
             engine.flood(500, 4, 32);
             assertThat(engine.sum("sglang:num_used_tokens")).isZero();
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({"sglang, /server_info", "vllm, /v1/models"})
+    void engineThatAsksForAKey_isSaidWithTheMend(String type, String route) {
+        EmulatorSettings settings = type.equals("sglang")
+                ? TestBed.fast()
+                : EmulatorSettings.defaults().withKind(new EmulatorSettings.Kind.Vllm(VllmSettings.defaults()));
+        try (Emulator emulator =
+                        Emulator.start(vertx, settings.withFaults(List.of(new ServerFault.ApiKey("sk-1"))));
+                Sidecar sidecar = Sidecar.start(
+                        vertx,
+                        SidecarConfig.parse(
+                                """
+                                listen: {port: 0}
+                                stateDirectory: '%s'
+                                engines: [{id: demo, type: %s, url: '%s', events: '%s', readingsMillis: 50}]
+                                """.formatted(state, type, emulator.uri(), emulator.eventsEndpoint()),
+                                "test.yaml"));
+                SidecarClient client = new SidecarClient(sidecar.uri())) {
+            String mend = "The engine asks for a key that it was not given (HTTP 401 at " + route
+                    + "): engines[].apiKeyEnv names the environment variable that has it.";
+
+            Http.Answer ready = Eventually.see(
+                    "the key is asked for",
+                    () -> client.http.get("/readyz"),
+                    answer -> answer.text().contains(mend));
+            assertThat(ready.status()).isEqualTo(503);
+            Eventually.see(
+                    "in the summary as well",
+                    () -> client.http.get("/api/v1/overview").json().encode(),
+                    text -> text.contains("engines[].apiKeyEnv"));
+        }
+    }
+
+    @Test
+    void engineWithTwoRanksAndNoPins_isFollowed_andSaidWhyInOneSentence() {
+        try (Emulator emulator =
+                        Emulator.start(vertx, TestBed.fast().withFaults(List.of(new ServerFault.DpRanks(2))));
+                Sidecar sidecar = Sidecar.start(
+                        vertx, TestBed.config(state, emulator.uri(), "backend: auto"));
+                SidecarClient client = new SidecarClient(sidecar.uri())) {
+            Http.Answer ready = Eventually.see(
+                    "it is followed",
+                    () -> client.http.get("/readyz"),
+                    answer -> answer.status() == 200 && answer.text().contains("cannot hold"));
+
+            assertThat(ready.json().getJsonArray("notes"))
+                    .contains("engine demo: follows, cannot hold: This engine has 2 caches (data-parallel ranks), and a"
+                            + " request reaches one of them only: run one engine for each rank, each with a sidecar's"
+                            + " engine of its own.");
+            assertThat(client.engine().getJsonObject("backend").getString("why"))
+                    .contains("No way to hold works on this engine. Not session_hold, priority_touch, keep_warm:");
         }
     }
 

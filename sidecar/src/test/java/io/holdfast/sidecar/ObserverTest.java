@@ -14,6 +14,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
@@ -186,6 +187,22 @@ class ObserverTest {
         assertThat(frames).hasSizeGreaterThan(6);
         assertThat(frames.stream().map(line -> line.path("sequence").asLong())).isSorted();
         assertThat(lines).allSatisfy(line -> assertThat(line.has("at")).isTrue());
+    }
+
+    @Test
+    void recording_isItsOwnersAlone() throws IOException {
+        Path made = folder.resolve("made.jsonl");
+        Path found = Files.writeString(folder.resolve("found.jsonl"), "{}\n");
+        Files.setPosixFilePermissions(found, PosixFilePermissions.fromString("rw-r--r--"));
+        try (FrameRecorder first = FrameRecorder.open(made);
+                FrameRecorder second = FrameRecorder.open(found)) {
+            assertThat(first.lines() + second.lines()).isZero();
+            assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(made)))
+                    .isEqualTo("rw-------");
+            assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(found)))
+                    .isEqualTo("rw-------");
+        }
+        assertThat(found).hasContent("{}");
     }
 
     @Test

@@ -38,7 +38,7 @@ class SharedPrefixesApiTest {
             assertThat(shared.getInteger("recomputedTokens")).isEqualTo(512);
             assertThat(shared.getBoolean("held")).isFalse();
             assertThat(shared.getString("why"))
-                    .isEqualTo("worth a hold, and automatic holds are switched off: ask for it, or switch them on");
+                    .isEqualTo("worth a hold, and automatic holds are off: ask for it, or write automaticHolds: true");
             assertThat(bed.client.http.get("/metrics").text())
                     .contains("holdfast_prefix_requests_total{engine=\"demo\",result=\"lost\"} 1.0");
         }
@@ -79,7 +79,7 @@ class SharedPrefixesApiTest {
 
     @Test
     void whatIsToBeExplained_hasToBeAPrefix() {
-        try (TestBed bed = TestBed.with(TestBed.fast().withVariant(Variant.PIN_GPU), state, "")) {
+        try (TestBed bed = TestBed.with(TestBed.fast().withVariant(Variant.PIN_GPU), state, "automaticHolds: false")) {
             JsonObject unknown = explained(bed, PROMPT);
             assertThat(unknown.getInteger("cachedBlocks")).isZero();
             assertThat(unknown.getString("why"))

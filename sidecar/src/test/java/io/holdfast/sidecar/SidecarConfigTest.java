@@ -122,7 +122,7 @@ class SidecarConfigTest {
                 .returns(Duration.ofMillis(12), settings -> settings.leastSaving())
                 .returns(Duration.ofMillis(10), settings -> settings.tick())
                 .returns(
-                        new EffectSettings(Duration.ofSeconds(20), 0.1, 0.02),
+                        new EffectSettings(Optional.of(Duration.ofSeconds(20)), 0.1, 0.02),
                         settings -> settings.effect().orElseThrow());
         assertThat(config.engines().getLast().backend()).isEqualTo("auto");
     }
@@ -160,7 +160,7 @@ class SidecarConfigTest {
         {E}, largestPromptTokens: measured}] | engines[0].maxOutputTokens is missing; largestPromptTokens alone makes
         {E}, readingsMillis: 1}]      | engines[0].readingsMillis is '1'; write 50 to 60000
         {E}, tickMillis: 0}]          | engines[0].tickMillis is '0'; write 10 to 10000
-        {E}, automaticLeaseSeconds: 0}] | engines[0].automaticLeaseSeconds is '0'; write 1 to 86400
+        {E}, automaticLeaseSeconds: 0}] | engines[0].automaticLeaseSeconds is '0'; write 1 to 86400, or automatic
         {E}, leastSavingMillis: -1}]  | engines[0].leastSavingMillis is '-1'; write 0 to 60000
         {E}, hashAlgorithm: sha256}]  | engines[0].hashAlgorithm is 'sha256'; only vLLM lets one choose it: leave the key out
         {E}, hashAlgorithm: md5}]     | engines[0].hashAlgorithm is 'md5'; write sha256 or sha256_cbor or xxhash

@@ -42,7 +42,9 @@ class VerdictTest {
                 Duration.ZERO,
                 Optional.empty(),
                 Optional.empty(),
-                List.of()));
+                List.of(),
+                Optional.empty(),
+                Optional.empty()));
 
         assertThat(verdict).isEqualTo(new Verdict(word, said));
     }

@@ -3,13 +3,16 @@ package io.holdfast.core.backend;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SequencedMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
 
 /** Chooses, each time it is probed, the first of several backends that can hold on this engine. */
 public final class AutoBackend implements Backend {
@@ -123,8 +126,11 @@ public final class AutoBackend implements Backend {
     /** Who could pin if there were room. */
     private record Roomless(Backend backend, Capabilities can) {}
 
+    /** Who was not taken, and why. */
+    private record PassedOver(String name, String why) {}
+
     private CompletionStage<Capabilities> probe(
-            int index, Room beside, Optional<Roomless> withoutRoom, List<String> passedOver) {
+            int index, Room beside, Optional<Roomless> withoutRoom, List<PassedOver> passedOver) {
         if (index == inOrder.size() && !distrusted.isEmpty()) {
             // What lost pins is better than nothing.
             distrusted.clear();
@@ -135,34 +141,53 @@ public final class AutoBackend implements Backend {
         }
         if (index == inOrder.size()) {
             found = none;
-            return CompletableFuture.completedFuture(
-                    new Capabilities(false, "No way to hold works on this engine. " + String.join(" ", passedOver)));
+            return CompletableFuture.completedFuture(new Capabilities(false, noWay(passedOver)));
         }
         Backend candidate = inOrder.get(index);
         if (distrusted.getOrDefault(candidate, Long.MIN_VALUE) > clock.getAsLong()) {
-            passedOver.add("Not " + candidate.name() + " for an hour: it lost " + LOSSES + " pins within "
-                    + WITHIN_NANOS / 60_000_000_000L + " minutes.");
+            passedOver.add(new PassedOver(
+                    candidate.name() + " for an hour",
+                    "it lost " + LOSSES + " pins within " + WITHIN_NANOS / 60_000_000_000L + " minutes."));
             return probe(index + 1, beside, withoutRoom, passedOver);
         }
         return candidate.probe().thenCompose(can -> {
             if (!can.canPin()) {
-                passedOver.add("Not " + candidate.name() + ": " + can.why());
+                passedOver.add(new PassedOver(candidate.name(), can.why()));
                 return probe(index + 1, beside, withoutRoom, passedOver);
             }
             if (candidate.traits().takesMemory() && beside.lacks()) {
-                passedOver.add("Not " + candidate.name() + ": " + beside.said());
+                passedOver.add(new PassedOver(candidate.name(), beside.said()));
                 return probe(index + 1, beside, Optional.of(new Roomless(candidate, can)), passedOver);
             }
             found = candidate;
             return CompletableFuture.completedFuture(new Capabilities(
                     true,
                     "Chosen: " + candidate.name() + ". " + can.why()
-                            + (passedOver.isEmpty() ? "" : " " + String.join(" ", passedOver))));
+                            + (passedOver.isEmpty() ? "" : " " + said(passedOver)),
+                    can.caches()));
         });
     }
 
-    private Capabilities withoutRoom(Roomless pins, Room beside, List<String> passedOver) {
-        String why = String.join(" ", passedOver);
+    /** What the last resort says comes first, since it works on any engine but for what hinders all the others as well. */
+    private static String noWay(List<PassedOver> passedOver) {
+        return passedOver.isEmpty()
+                ? "No way to hold is known for this engine."
+                : passedOver.getLast().why() + " No way to hold works on this engine. " + said(passedOver);
+    }
+
+    /** Each reason once. */
+    private static String said(List<PassedOver> passedOver) {
+        SequencedMap<String, List<String>> byReason = new LinkedHashMap<>();
+        passedOver.forEach(
+                each -> byReason.computeIfAbsent(each.why(), why -> new ArrayList<>())
+                        .add(each.name()));
+        return byReason.entrySet().stream()
+                .map(each -> "Not " + String.join(", ", each.getValue()) + ": " + each.getKey())
+                .collect(Collectors.joining(" "));
+    }
+
+    private Capabilities withoutRoom(Roomless pins, Room beside, List<PassedOver> passedOver) {
+        String why = said(passedOver);
         if (chosen.equals(pins.backend) && beside.pinnedTokens() > 0) {
             found = pins.backend;
             return new Capabilities(

@@ -17,6 +17,12 @@ public record Capabilities(boolean canPin, String why, int caches, boolean passi
         this(canPin, why, caches, false);
     }
 
+    /** Returns the first sentence of the reason: all of it, but for a choice among several. */
+    public String shortly() {
+        int end = why.indexOf(". ");
+        return end < 0 ? why : why.substring(0, end + 1);
+    }
+
     /** It cannot for now. */
     static Capabilities notNow(String why) {
         return new Capabilities(false, why, 1, true);

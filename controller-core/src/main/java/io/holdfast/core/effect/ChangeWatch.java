@@ -25,9 +25,31 @@ final class ChangeWatch {
     private static final double OFF_SLACK = 1;
     private static final double OFF_LIMIT = 3.5;
     private static final double MEMORY = 0.3;
-    /** On a logarithm: windows that hardly stray are no reason to see a change in half a percent. */
-    private static final double LEAST_SPREAD = 0.005;
 
+    /** What is watched. */
+    enum Of {
+        /** Windows that hardly stray are no reason to see a change in half a percent. */
+        TIMES(0.005, "windows without holds come faster than they did", "windows with holds come slower than they did"),
+        /** They hardly stray, and follow what users send; only holds that find much less, or are needed no more, are a change. */
+        TOKENS(
+                0.1,
+                "requests compute fewer prompt tokens without holds than they did",
+                "requests compute more prompt tokens with holds than they did");
+
+        /** On a logarithm. */
+        private final double leastSpread;
+
+        private final String offFaster;
+        private final String onSlower;
+
+        Of(double leastSpread, String offFaster, String onSlower) {
+            this.leastSpread = leastSpread;
+            this.offFaster = offFaster;
+            this.onSlower = onSlower;
+        }
+    }
+
+    private final Of of;
     private final SwitchbackFit fit;
     private final CumulativeSum slower = new CumulativeSum(ON_SLACK, ON_LIMIT);
     private final CumulativeSum offFaster = new CumulativeSum(OFF_SLACK, OFF_LIMIT);
@@ -37,28 +59,33 @@ final class ChangeWatch {
     private double level;
     private int seen;
 
-    ChangeWatch(SwitchbackFit fit) {
+    ChangeWatch(Of of, SwitchbackFit fit) {
+        this.of = of;
         this.fit = fit;
     }
 
     void add(WindowValue window) {
-        double stray = fit.strays(window) / Math.max(fit.sd(), LEAST_SPREAD);
+        double stray = fit.strays(window) / Math.max(fit.sd(), of.leastSpread);
         seen++;
         if (!window.on()) {
             // The level around it strays as well, by less than a window.
             if (offFaster.add((level - stray) / Math.sqrt(1 + MEMORY))) {
-                change = Optional.of("it is measured anew, since windows without holds come faster than they did");
+                change = Optional.of("it is measured anew, since " + of.offFaster);
             }
             return;
         }
         boolean neighbour = window.position() == lastPosition + 1;
         double alike = neighbour ? fit.correlation() : 0;
         if (slower.add((stray - alike * lastStray) / Math.sqrt(1 - alike * alike))) {
-            change = Optional.of("it is measured anew, since windows with holds come slower than they did");
+            change = Optional.of("it is measured anew, since " + of.onSlower);
         }
         level += MEMORY * (stray - level);
         lastStray = stray;
         lastPosition = window.position();
+    }
+
+    Of of() {
+        return of;
     }
 
     Optional<String> change() {

@@ -1,17 +1,18 @@
 package io.holdfast.core.effect;
 
 import java.time.Duration;
+import java.util.Optional;
 
 /**
  * How what holds do to time to first token is measured, and when they are let go for it.
  *
- * @param window how long holds are on or off at a time
+ * @param window how long holds are on or off at a time; absent: as long as residence and traffic make it, which may change
  * @param offShare which part of the windows is off once holds are proven to help; 0 for none
  * @param leastGain holds that surely shorten time to first token by less than this part of it are let go
  */
-public record EffectSettings(Duration window, double offShare, double leastGain) {
+public record EffectSettings(Optional<Duration> window, double offShare, double leastGain) {
     /** Unless somebody decides otherwise. */
-    public static final EffectSettings DEFAULTS = new EffectSettings(Duration.ofMinutes(5), 0.05, 0.03);
+    public static final EffectSettings DEFAULTS = new EffectSettings(Optional.empty(), 0.05, 0.03);
 
     /** What may be off at most. */
     public static final double MOST_OFF = 0.5;
@@ -20,8 +21,9 @@ public record EffectSettings(Duration window, double offShare, double leastGain)
     public static final double MOST_GAIN = 0.5;
 
     public EffectSettings {
-        if (!window.isPositive()) {
-            throw new IllegalArgumentException("window must be longer than zero, it is " + window + ".");
+        if (window.filter(length -> !length.isPositive()).isPresent()) {
+            throw new IllegalArgumentException(
+                    "window must be longer than zero, it is " + window.orElseThrow() + ".");
         }
         if (!(offShare >= 0 && offShare <= MOST_OFF)) {
             throw new IllegalArgumentException("offShare must be from 0 to " + MOST_OFF + ", it is " + offShare + ".");
@@ -34,6 +36,6 @@ public record EffectSettings(Duration window, double offShare, double leastGain)
 
     /** The same with windows of another length. */
     public EffectSettings withWindow(Duration length) {
-        return new EffectSettings(length, offShare, leastGain);
+        return new EffectSettings(Optional.of(length), offShare, leastGain);
     }
 }

@@ -7,7 +7,8 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 
 /**
- * What holding does to time to first token, by windows with and without holds, and what is done about it.
+ * What holding does to time to first token and to the prompt tokens that are computed, by windows with and without holds,
+ * and what is done about it.
  *
  * @param windows of those that the estimate is made of
  * @param effectPercent change of TTFT when holding, negative is faster; absent until there is enough to say
@@ -19,6 +20,8 @@ import java.util.OptionalDouble;
  * @param offPrefill the prefill that this cost, as far as is known what prefill costs
  * @param nextTry how long holds stay let go before it is tried again; absent while they are not
  * @param classes the effect on each class of requests, where a router reports first tokens by class
+ * @param computed the effect on prompt tokens that are computed; absent where nobody tells what is found in the cache
+ * @param expected when an answer is to be expected at this traffic; absent once there is one
  */
 public record TtftEffect(
         State state,
@@ -31,7 +34,9 @@ public record TtftEffect(
         Duration offTime,
         Optional<Duration> offPrefill,
         Optional<Duration> nextTry,
-        List<OfClass> classes) {
+        List<OfClass> classes,
+        Optional<Computed> computed,
+        Optional<String> expected) {
     /** What the windows show so far. */
     public enum State {
         /** Nothing yet: it is measured with holds on and off in turn. */
@@ -52,6 +57,21 @@ public record TtftEffect(
     public record OfClass(
             String name, int windows, OptionalDouble effectPercent, Optional<Interval> interval95Percent) {}
 
+    /**
+     * The effect on the prompt tokens that requests compute, since they do not find them in the cache.
+     *
+     * @param ofUsers whether it is that on the requests that use held prefixes; otherwise on all together
+     * @param sharePercent which part of all requests those are
+     * @param effectPercent change when holding, negative is fewer; absent until there is enough to say
+     * @param interval95Percent its 95 % interval, in percent, for all looks of a span together
+     */
+    public record Computed(
+            boolean ofUsers,
+            OptionalDouble sharePercent,
+            int windows,
+            OptionalDouble effectPercent,
+            Optional<Interval> interval95Percent) {}
+
     public TtftEffect {
         classes = List.copyOf(classes);
     }
@@ -69,6 +89,8 @@ public record TtftEffect(
                 Duration.ZERO,
                 Optional.empty(),
                 Optional.empty(),
-                List.of());
+                List.of(),
+                Optional.empty(),
+                Optional.empty());
     }
 }

@@ -7,8 +7,8 @@ import io.holdfast.core.plan.Why;
 import io.holdfast.core.reading.EngineReadings;
 import java.time.Duration;
 import java.util.Arrays;
-import java.util.Locale;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.random.RandomGenerator;
 
 /** Lets holds go for a window now and then, learns from that whether they help, and lets them go for longer where they do not. */
@@ -26,13 +26,11 @@ public final class TtftLoop {
      *
      * When a window counts
      * --------------------
-     * After a switch the cache still has what the other arm left in it: for one residence released blocks stay, and blocks
-     * that are held again have to be stored. So that long nothing counts, but at most half of a window; where residence is
-     * not known, a quarter. Where blocks stay for longer, part of the other arm's effect is in every window, and the
-     * estimate errs towards none: it is said that windows are too short.
+     * How long windows are, and what of one belongs to the arm before it and counts for nothing, is the pacing's.
      *
-     * A window is ready when it has twenty requests, no restart, and in on-windows something held. It is not ready when the
-     * application limits it: traffic so thin, against what is usual, that the cache was hardly asked for anything. Time to first token of a nearly
+     * A window is ready when it has twenty requests, no restart, and in on-windows something held for half of what counts: a
+     * hold that comes late shows in the rest as if there were none. It is not ready when the application limits it: traffic
+     * so thin, against what is usual, that the cache was hardly asked for anything. Time to first token of a nearly
      * idle engine says how fast it computes, whatever is in its cache: a night of such windows would outvote the day and let
      * go what helps it. "Usual" is the median of the last twenty windows, ready or not, so a day that stays quiet becomes
      * usual. A cache that evicts nothing is not application-limited in this sense: requests come, and holds do nothing for
@@ -44,8 +42,9 @@ public final class TtftLoop {
      *
      * What is compared
      * ----------------
-     * The logarithm of the window's mean time to first token, by a regression on the arm, the logarithm of the mean prompt
-     * length and the mean number of running requests, whose errors follow one another (evidence has it). Running requests are
+     * The logarithms of the window's mean time to first token and of the part of its prompts that was computed, by regressions
+     * on the arm, the logarithm of the mean prompt length and, of times, the mean number of running requests, whose errors
+     * follow one another (evidence has it). Running requests are
      * partly an effect of what is studied: faster prefill leaves fewer of them. Decoding makes nearly all of their number, so
      * what this hides of the effect is small, and it is hidden, not made up.
      *
@@ -58,7 +57,11 @@ public final class TtftLoop {
     private static final int FEWEST_REQUESTS = 20;
     private static final int STEADY_WINDOWS = 2;
     private static final int FIRST_REST = 20;
+    /** Where windows are as short as can be, since traffic does not change as fast. */
+    private static final long SHORTEST_REST_NANOS = 6_000_000_000_000L;
+
     private static final int MOST_DOUBLINGS = 4;
+    private static final double HELD_PART = 0.5;
     private static final boolean[] ABBA = {true, false, false, true};
     private static final boolean[] BAAB = {false, true, true, false};
 
@@ -74,11 +77,14 @@ public final class TtftLoop {
         /** How long a block stays that nobody uses. */
         Optional<Duration> residence();
 
+        /** How long it takes until a prefix is used again. */
+        Optional<Duration> reuse();
+
         PrefillCost prefill();
     }
 
     private final EffectSettings settings;
-    private final long windowNanos;
+    private final Pacing pacing;
     private final RandomGenerator random;
     private final Cache cache;
     private final EffectRecord record;
@@ -100,13 +106,18 @@ public final class TtftLoop {
     private long skipNanos;
     private long number;
     private Window window = new Window();
-    private boolean held;
+    private long windowNanos;
+    private long lookedNanos;
+    private long heldNanos;
+    private long round;
+    private boolean countsReadings;
+    private long reports;
     private Optional<String> trouble = Optional.empty();
     private TtftEffect effect = TtftEffect.unproven("measuring: no window is over yet");
 
     public TtftLoop(EffectSettings settings, RandomGenerator random, Cache cache) {
         this.settings = settings;
-        this.windowNanos = settings.window().toNanos();
+        this.pacing = new Pacing(settings.window(), FEWEST_REQUESTS, cache);
         this.random = random;
         this.cache = cache;
         this.record = new EffectRecord(settings.leastGain());
@@ -122,27 +133,38 @@ public final class TtftLoop {
         nowNanos = nanos;
         if (!began) {
             began = true;
+            lookedNanos = nowNanos;
             start(0);
         }
-        held |= holding && counts();
+        if (!countsReadings) {
+            pacing.counted(reports, nowNanos);
+        }
+        if (holding) {
+            heldNanos += Math.max(
+                    0, Math.min(nowNanos, startedNanos + windowNanos) - Math.max(lookedNanos, startedNanos + skipNanos));
+        }
+        lookedNanos = nowNanos;
         trouble = stall.or(queue::trouble);
         if (trouble.isPresent() && phase != Phase.RESTING) {
             window.spoilt(trouble.get());
             if (!on()) {
                 steadyAgain();
-                start(discarded());
+                start(pacing.discarded());
             }
         }
         if (nowNanos - startedNanos >= windowNanos) {
             boolean before = on();
             finish();
-            start(on() == before ? 0 : discarded());
+            start(on() == before ? 0 : pacing.discarded());
         }
     }
 
     public void reading(EngineReadings readings, long nanos) {
         nowNanos = nanos;
         queue.look(readings);
+        OptionalDouble count = readings.ttftCount().number();
+        countsReadings |= count.isPresent();
+        count.ifPresent(requests -> pacing.counted(requests, nanos));
         if (counts()) {
             window.reading(readings);
         }
@@ -151,9 +173,25 @@ public final class TtftLoop {
     /** A request's first token, as who sent the request saw it. */
     public void firstToken(FirstToken report, long nanos) {
         nowNanos = nanos;
+        reports++;
         if (counts()) {
             window.report(report);
         }
+    }
+
+    /** What the events showed of prompts since the last call. */
+    public void used(PrefixUse use) {
+        if (counts()) {
+            window.used(use);
+        }
+    }
+
+    /**
+     * Returns which round of windows it is; in one both arms have the same share, as far as windows are ready. What is compared in both has to be chosen
+     * before it.
+     */
+    public long round() {
+        return round;
     }
 
     /** The engine's cache or process was replaced: this window measures neither arm. */
@@ -187,18 +225,12 @@ public final class TtftLoop {
         return began && nowNanos - startedNanos >= skipNanos && nowNanos - startedNanos <= windowNanos;
     }
 
-    /** How much of a window after a switch belongs to the other arm. */
-    private long discarded() {
-        return cache.residence()
-                .map(residence -> Math.min(residence.toNanos(), windowNanos / 2))
-                .orElse(windowNanos / 4);
-    }
-
     private void start(long skip) {
         startedNanos = nowNanos;
-        skipNanos = skip;
+        windowNanos = pacing.windowNanos();
+        skipNanos = Math.min(skip, windowNanos / 2);
         window = new Window();
-        held = false;
+        heldNanos = 0;
         effect = picture();
     }
 
@@ -250,10 +282,14 @@ public final class TtftLoop {
         long counted = windowNanos - skipNanos;
         int requests = window.measured(1).map(Window.Measured::requests).orElse(0);
         Optional<String> thin = usual.thin(requests, counted);
-        if (on() && !held) {
+        if (on() && heldNanos == 0) {
             return Optional.of("nothing was held that may be let go, so there was nothing to measure");
         }
-        if (!on() && held) {
+        if (on() && heldNanos < counted * HELD_PART) {
+            return Optional.of("something was held for " + Math.round(100.0 * heldNanos / counted)
+                    + " % of it, and it takes half, so that what was not held does not count as held");
+        }
+        if (!on() && heldNanos > 0) {
             return Optional.of("what was to be let go was held still");
         }
         if (window.measured(FEWEST_REQUESTS).isEmpty()) {
@@ -267,6 +303,7 @@ public final class TtftLoop {
         if (notReady.isPresent()) {
             steady = 0;
             why = notReady.get();
+            begin();
         } else if (++steady >= STEADY_WINDOWS) {
             measure();
         }
@@ -279,12 +316,19 @@ public final class TtftLoop {
     }
 
     private void always(boolean on) {
+        begin();
         order = new boolean[] {on};
         index = 0;
     }
 
+    private void begin() {
+        round++;
+        pacing.adapt();
+    }
+
     private void measure() {
         phase = Phase.MEASURING;
+        begin();
         order = random.nextBoolean() ? ABBA : BAAB;
         index = 0;
     }
@@ -303,6 +347,7 @@ public final class TtftLoop {
 
     /** On, but for one window by a coin. */
     private void provenBlock() {
+        begin();
         order = new boolean[settings.offShare() > 0 ? (int) Math.ceil(1 / settings.offShare()) : 1];
         Arrays.fill(order, true);
         if (settings.offShare() > 0) {
@@ -312,8 +357,9 @@ public final class TtftLoop {
     }
 
     private void decide() {
-        EffectRecord.Verdict verdict = record.verdict();
-        switch (verdict) {
+        EffectRecord.Finding finding = record.finding();
+        why = finding.said();
+        switch (finding.verdict()) {
             case GAIN -> {
                 state = State.PROVEN;
                 phase = Phase.PROVEN;
@@ -321,19 +367,17 @@ public final class TtftLoop {
                 record.watch();
                 provenBlock();
             }
-            case LOSS, TOKENS_SLOWER -> rest(State.HARMFUL, verdict.said());
-            case NO_GAIN -> rest(State.NO_BENEFIT, verdict.said().formatted(percent(settings.leastGain())));
+            case LOSS, TOKENS_SLOWER -> rest(State.HARMFUL);
+            case NO_GAIN -> rest(State.NO_BENEFIT);
             case OPEN -> next(this::measure);
         }
-        why = verdict == EffectRecord.Verdict.NO_GAIN
-                ? verdict.said().formatted(percent(settings.leastGain()))
-                : verdict.said();
     }
 
     private void confirm() {
-        if (record.verdict() == EffectRecord.Verdict.TOKENS_SLOWER) {
-            why = EffectRecord.Verdict.TOKENS_SLOWER.said();
-            rest(State.HARMFUL, why);
+        EffectRecord.Finding finding = record.finding();
+        if (finding.verdict() == EffectRecord.Verdict.TOKENS_SLOWER) {
+            why = finding.said();
+            rest(State.HARMFUL);
             return;
         }
         record.changed().ifPresent(change -> {
@@ -344,17 +388,15 @@ public final class TtftLoop {
         });
     }
 
-    private void rest(State found, String because) {
+    private void rest(State found) {
         state = found;
-        why = because;
         phase = Phase.RESTING;
-        restUntilNanos = nowNanos + ((FIRST_REST * windowNanos) << Math.min(releases, MOST_DOUBLINGS));
+        long first = FIRST_REST * windowNanos;
+        restUntilNanos = nowNanos
+                + ((pacing.automatic() ? Math.max(first, SHORTEST_REST_NANOS) : first)
+                        << Math.min(releases, MOST_DOUBLINGS));
         releases++;
         always(false);
-    }
-
-    private static String percent(double part) {
-        return String.format(Locale.ROOT, "%.3g %%", 100 * part);
     }
 
     private TtftEffect picture() {
@@ -364,27 +406,23 @@ public final class TtftLoop {
                 trouble,
                 cost.time(),
                 cost.prefill(),
-                phase == Phase.RESTING ? Optional.of(Duration.ofNanos(restUntilNanos - nowNanos)) : Optional.empty());
+                phase == Phase.RESTING ? Optional.of(Duration.ofNanos(restUntilNanos - nowNanos)) : Optional.empty(),
+                switch (phase) {
+                    case STEADY -> Optional.of(pacing.expected(STEADY_WINDOWS - steady, record.windows()));
+                    case MEASURING -> Optional.of(pacing.expected(0, record.windows()));
+                    case PROVEN, RESTING -> Optional.empty();
+                });
     }
 
     private String reason() {
         String said = switch (phase) {
             case STEADY ->
-                "measuring begins after " + STEADY_WINDOWS + " windows of "
-                        + settings.window().toSeconds()
+                "measuring begins after " + STEADY_WINDOWS + " windows of " + windowNanos / 1_000_000_000L
                         + " s in which something is held and " + FEWEST_REQUESTS
                         + " requests are served; the last one: " + (steady > 0 ? "ready" : why);
             case MEASURING -> record.progress(why);
             case PROVEN, RESTING -> why;
         };
-        return said + tooShort().orElse("");
-    }
-
-    private Optional<String> tooShort() {
-        return cache.residence()
-                .filter(residence -> residence.toNanos() > windowNanos / 2 && phase != Phase.RESTING)
-                .map(residence -> "; blocks stay " + residence.toSeconds()
-                        + " s in this cache, longer than half a window, so part of the effect is not seen: make windows"
-                        + " longer (ttftWindowSeconds)");
+        return said + (phase == Phase.RESTING ? "" : pacing.tooShort().orElse(""));
     }
 }

@@ -16,12 +16,14 @@ final class Window {
      * it is used in place of the counters, and it knows classes.
      */
     static final int MOST_CLASSES = 8;
+    private static final int FEWEST_USERS = 3;
 
     private Optional<Counters> first = Optional.empty();
     private Optional<Counters> last = Optional.empty();
     private final Sums reported = new Sums();
     private final Map<String, Sums> byClass = new TreeMap<>();
     private final Level running = new Level();
+    private final Use use = new Use();
     private Optional<String> spoilt = Optional.empty();
     private Optional<String> untold = Optional.empty();
 
@@ -72,6 +74,14 @@ final class Window {
                     OptionalDouble.of(promptTokens / count),
                     toldCached == count ? OptionalDouble.of(cachedTokens / count) : OptionalDouble.empty());
         }
+    }
+
+    /** What the events show of requests that use held prefixes. */
+    private static final class Use {
+        private double requests;
+        private double promptTokens;
+        private double foundTokens;
+        private double seen;
     }
 
     /** The mean of a reading that goes up and down. */
@@ -129,6 +139,13 @@ final class Window {
                         name -> byClass.computeIfAbsent(name, key -> new Sums()).add(report));
     }
 
+    void used(PrefixUse seen) {
+        use.seen += seen.requests();
+        use.requests += seen.users();
+        use.promptTokens += seen.promptTokens();
+        use.foundTokens += seen.foundTokens();
+    }
+
     /** It measures neither arm. */
     void spoilt(String why) {
         spoilt = Optional.of(why);
@@ -157,6 +174,56 @@ final class Window {
         double seconds =
                 last.get().itlSeconds.orElse(0) - first.get().itlSeconds.orElse(0);
         return count >= 1 && seconds > 0 ? Optional.of(seconds / count) : Optional.empty();
+    }
+
+    /** How many requests there were, as far as anybody tells. */
+    double served() {
+        double counted = first.isPresent() && last.isPresent() ? last.get().count - first.get().count : 0;
+        return Math.max(Math.max(counted, use.seen), reported.count);
+    }
+
+    /** How many requests were reported. */
+    int reported() {
+        return reported.count;
+    }
+
+    /** How many of them used a held prefix. */
+    double users() {
+        return use.requests;
+    }
+
+    /** Mean prompt of those. */
+    double usersPromptTokens() {
+        return use.promptTokens / Math.max(1, use.requests);
+    }
+
+    /** The part of their prompts that was not found within held prefixes; absent where they are too few. */
+    OptionalDouble computedByUsers() {
+        return spoilt.isPresent() || use.requests < FEWEST_USERS || !(use.promptTokens > 0)
+                ? OptionalDouble.empty()
+                : OptionalDouble.of(1 - Math.clamp(use.foundTokens / use.promptTokens, 0, 1));
+    }
+
+    /** The part of all prompts that was not found in the cache, by the engine's counters or else by the reports. */
+    OptionalDouble computedByAll() {
+        if (spoilt.isPresent()) {
+            return OptionalDouble.empty();
+        }
+        if (untold.isEmpty() && first.isPresent() && last.isPresent()) {
+            Counters from = first.get();
+            Counters to = last.get();
+            double count = Math.max(1, to.count - from.count);
+            OptionalDouble counted = new Measured(
+                            (int) count,
+                            0,
+                            mean(from.promptTokens, to.promptTokens, count),
+                            mean(from.cachedTokens, to.cachedTokens, count))
+                    .computed();
+            if (counted.isPresent()) {
+                return counted;
+            }
+        }
+        return reported.count > 0 ? reported.measured().computed() : OptionalDouble.empty();
     }
 
     /** What was reported of each class that has at least so many requests. */

@@ -382,6 +382,11 @@ public final class EngineBlocks implements TreeView, KvEventSink {
         learned.unwatch(block, tree.find(block));
     }
 
+    /** Times that a {@linkplain #watch watched} block was evicted since it is watched. */
+    public int evictions(long block) {
+        return learned.evictions(block);
+    }
+
     /** Shows the watched blocks on the path down to this block, the deepest first. */
     public void watchedOn(long lastBlock, LongConsumer visitor) {
         int position = tree.find(lastBlock);

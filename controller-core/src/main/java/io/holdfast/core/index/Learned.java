@@ -70,7 +70,9 @@ final class Learned implements Overlay {
     private final TreeListener listener;
     private final Ghosts ghosts = new Ghosts();
     private final LongCounts morePins = new LongCounts();
+    /** By watched block: one more than the times that it was evicted since it is watched. */
     private final LongCounts watchedNames = new LongCounts();
+
     private final LastStore lastStore = new LastStore();
     private Page[] pages = {new Page()};
     private int now;
@@ -171,6 +173,9 @@ final class Learned implements Overlay {
             int offset = Integer.numberOfTrailingZeros(left);
             long hash = tree.strips.name(strip << Strips.OFFSET_BITS | offset);
             ghosts.remember(hash, page.touched[first + offset], page.touches[first + offset], mostResident);
+            if ((page.watched[strip & PAGE_MASK] >>> offset & 1) != 0) {
+                watchedNames.add(hash, 1);
+            }
             if ((page.pinned[strip & PAGE_MASK] >>> offset & 1) != 0) {
                 listener.pinnedBlockRemoved(hash);
             }
@@ -303,6 +308,11 @@ final class Learned implements Overlay {
             page(position >>> Strips.OFFSET_BITS).watched[position >>> Strips.OFFSET_BITS & PAGE_MASK] &=
                     (char) ~bit(position);
         }
+    }
+
+    /** Times that a watched block was evicted. */
+    int evictions(long name) {
+        return Math.max(0, watchedNames.get(name) - 1);
     }
 
     /** Shows the watched blocks of a path, the deepest first. */

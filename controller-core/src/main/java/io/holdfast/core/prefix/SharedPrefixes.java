@@ -33,6 +33,9 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
      * have passed. The first two ways make it known; from the third on, and once it was lost, it is worth a hold. A
      * conversation has one way on at each turn, or two where a turn was rendered anew, so it is none.
      *
+     * It is lost where a request finds it incomplete and its end was evicted since another passed it. Requests that run
+     * together before the first of them is stored compute it each, and nothing was lost.
+     *
      * Its end is watched in the tree from then on: each request that passes is told of by a walk over its path, strip by
      * strip, whatever became of the blocks in between.
      *
@@ -101,6 +104,7 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
         long heatNanos = nowNanos;
         long passedNanos = nowNanos;
         long hitNanos = NEVER;
+        int evictions;
         final Gaps gaps = new Gaps();
 
         Entry(long lastBlock, int blocks) {
@@ -120,6 +124,11 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
             ways++;
         }
 
+        /** Whether it was evicted since a request passed it: what requests that run together compute twice is no loss. */
+        boolean evicted() {
+            return tree.evictions(lastBlock) != evictions;
+        }
+
         void passed(int hitBlocks) {
             if (requests > 0) {
                 gaps.add(nowNanos - passedNanos, nowNanos, gapsEveryNanos);
@@ -127,10 +136,11 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
             if (hitBlocks >= blocks) {
                 hits++;
                 hitNanos = nowNanos;
-            } else if (requests > 0) {
+            } else if (requests > 0 && evicted()) {
                 losses++;
                 lostBlocks += blocks - hitBlocks;
             }
+            evictions = tree.evictions(lastBlock);
             requests++;
             heat = heatNow() + 1;
             heatNanos = nowNanos;
@@ -347,7 +357,7 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
     private void count(Entry entry, int hitBlocks) {
         if (hitBlocks >= entry.blocks) {
             found++;
-        } else {
+        } else if (entry.evicted()) {
             lost++;
             recomputed += entry.blocks - hitBlocks;
         }
@@ -570,6 +580,7 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
         Entry entry = new Entry(block, blocks);
         entries.put(block, entry);
         tree.watch(block);
+        entry.evictions = tree.evictions(block);
         return entry;
     }
 

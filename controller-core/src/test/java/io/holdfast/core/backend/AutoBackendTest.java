@@ -41,6 +41,30 @@ class AutoBackendTest {
     }
 
     @Test
+    void whatHindersTheLast_isSaidFirst_andEachReasonOnce() {
+        first = new Capabilities(false, "It has 2 caches.");
+        second = first;
+        AutoBackend all = new AutoBackend(List.of(new Hard(false), one, other), () -> nanos);
+
+        Capabilities found = all.probe().toCompletableFuture().join();
+
+        assertThat(found)
+                .isEqualTo(new Capabilities(
+                        false,
+                        "It has 2 caches. No way to hold works on this engine. Not pin_blocks: It has no pins. Not"
+                                + " keep_warm, keep_warm: It has 2 caches."));
+        assertThat(found.shortly()).isEqualTo("It has 2 caches.");
+    }
+
+    @Test
+    void pinsThatReachSeveralCaches_areChosenWithAllOfThem() {
+        AutoBackend pins = new AutoBackend(List.of(new Hard(), other), () -> nanos);
+
+        assertThat(pins.probe().toCompletableFuture().join())
+                .isEqualTo(new Capabilities(true, "Chosen: pin_blocks. It has pins.", 2));
+    }
+
+    @Test
     void nextProbe_choosesAnew() {
         probed();
         first = new Capabilities(true, "It has sessions now.");
@@ -75,6 +99,16 @@ class AutoBackendTest {
 
     /** Pins that take memory for good, as far as choosing is concerned. */
     private static final class Hard implements Backend {
+        private final boolean works;
+
+        Hard() {
+            this(true);
+        }
+
+        Hard(boolean works) {
+            this.works = works;
+        }
+
         @Override
         public String name() {
             return "pin_blocks";
@@ -87,7 +121,8 @@ class AutoBackendTest {
 
         @Override
         public CompletionStage<Capabilities> probe() {
-            return completed(new Capabilities(true, "It has pins.", 2));
+            return completed(
+                    works ? new Capabilities(true, "It has pins.", 2) : new Capabilities(false, "It has no pins."));
         }
 
         @Override

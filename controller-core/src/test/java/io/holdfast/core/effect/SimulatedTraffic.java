@@ -56,6 +56,11 @@ final class SimulatedTraffic {
                     }
 
                     @Override
+                    public Optional<Duration> reuse() {
+                        return Optional.empty();
+                    }
+
+                    @Override
                     public PrefillCost prefill() {
                         return new PrefillCost.Known(0.01, 1e-4, 1e-6, 100);
                     }

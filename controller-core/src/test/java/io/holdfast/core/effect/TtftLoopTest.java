@@ -25,6 +25,7 @@ final class TtftLoopTest {
 
     private EffectSettings settings = EffectSettings.DEFAULTS.withWindow(Duration.ofSeconds(WINDOW));
     private Optional<Duration> residence = Optional.of(Duration.ofSeconds(10));
+    private Optional<Duration> reuse = Optional.empty();
     private PrefillCost prefill = new PrefillCost.Unknown(0, "nothing was measured");
     private TtftLoop loop = make();
     /** Whether each window that is over was one with holds. */
@@ -47,12 +48,21 @@ final class TtftLoopTest {
     private double cached;
     private double itlSeconds;
     private double itlCount;
+    private boolean cachedTold = true;
+    private int usersPerSecond;
+    private long usersFoundOn;
+    private long usersFoundOff;
 
     private TtftLoop make() {
         return new TtftLoop(settings, new SplittableRandom(7), new TtftLoop.Cache() {
             @Override
             public Optional<Duration> residence() {
                 return residence;
+            }
+
+            @Override
+            public Optional<Duration> reuse() {
+                return reuse;
             }
 
             @Override
@@ -71,6 +81,13 @@ final class TtftLoopTest {
         seconds += perSecond * (isOn() ? on : off);
         prompts += perSecond * 1_000.0;
         cached += perSecond * 1_000 * (isOn() ? cachedOn : cachedOff);
+        if (usersPerSecond > 0) {
+            loop.used(new PrefixUse(
+                    perSecond,
+                    usersPerSecond,
+                    usersPerSecond * 4_500L,
+                    usersPerSecond * (isOn() ? usersFoundOn : usersFoundOff)));
+        }
         itlCount += perSecond * 10.0;
         itlSeconds += perSecond * 10 * (isOn() ? itlOn : 0.03);
         now++;
@@ -79,7 +96,7 @@ final class TtftLoopTest {
                         .ttftSumSeconds(told ? at(seconds) : UNKNOWN)
                         .ttftCount(told ? at(count) : UNKNOWN)
                         .promptTokens(at(prompts))
-                        .cachedTokens(at(cached))
+                        .cachedTokens(cachedTold ? at(cached) : UNKNOWN)
                         .runningRequests(at(2))
                         .waitingRequests(at(waiting))
                         .itlSumSeconds(at(itlSeconds))
@@ -114,10 +131,14 @@ final class TtftLoopTest {
     @Test
     void quads_areAbbaOrBaabAndBothOccur() {
         told = false;
-        for (int i = 0; i < 82 * WINDOW; i++) {
-            // A gain and a loss in turn, so that nothing is found.
-            loop.firstToken(FirstToken.of(0.1 * (1 + i / WINDOW % 3), 1_000), now * SECOND);
-            second();
+        SplittableRandom noise = new SplittableRandom(1);
+        for (int window = 0; window < 82; window++) {
+            // Times are anything, so that nothing is found.
+            double time = 0.1 * Math.exp(noise.nextGaussian());
+            for (int i = 0; i < WINDOW; i++) {
+                loop.firstToken(FirstToken.of(time, 1_000), now * SECOND);
+                second();
+            }
         }
         List<String> quads = new ArrayList<>();
         for (int i = 2; i + 4 <= 82; i += 4) {
@@ -354,9 +375,11 @@ final class TtftLoopTest {
         on = 0.098;
         windows(14);
         assertThat(state()).isEqualTo(State.NO_BENEFIT);
-        assertThat(reason()).isEqualTo("holds do not shorten time to first token by 3.00 % or more");
+        assertThat(reason())
+                .isEqualTo("holds do not shorten time to first token by 3.00 % or more, and requests do not compute that"
+                        + " much fewer prompt tokens");
         assertThat(loop.off().map(Why::code)).contains(Reason.NO_BENEFIT);
-        settings = new EffectSettings(Duration.ofSeconds(WINDOW), 0.05, 0.01);
+        settings = new EffectSettings(Optional.of(Duration.ofSeconds(WINDOW)), 0.05, 0.01);
         loop = make();
         now = 0;
         windows(14);
@@ -370,7 +393,7 @@ final class TtftLoopTest {
         arms.clear();
         windows(200);
         assertThat(arms.stream().filter(arm -> !arm).count()).isEqualTo(10);
-        settings = new EffectSettings(Duration.ofSeconds(WINDOW), 0, 0.03);
+        settings = new EffectSettings(Optional.of(Duration.ofSeconds(WINDOW)), 0, 0.03);
         loop = make();
         now = 0;
         windows(14);
@@ -447,5 +470,214 @@ final class TtftLoopTest {
         }
         assertThat(state()).isEqualTo(State.HARMFUL);
         assertThat(reason()).isEqualTo("holds lengthen the time between tokens");
+    }
+
+    @Test
+    void onWindow_inWhichSomethingIsHeldForLessThanHalf_doesNotCountAsHeld() {
+        on = 0.05;
+        for (int i = 0; i < 20 * WINDOW; i++) {
+            // A hold that is there for the last second of each window alone.
+            holds = now % WINDOW == WINDOW - 1;
+            second();
+        }
+        assertThat(loop.effect().windows()).isZero();
+        assertThat(arms).containsOnly(true);
+        assertThat(reason())
+                .endsWith("something was held for 3 % of it, and it takes half, so that what was not held does not count"
+                        + " as held");
+        holds = true;
+        windows(14);
+        assertThat(loop.effect().windows()).isEqualTo(12);
+    }
+
+    @Test
+    void fewerComputedTokens_areAGain_thoughFirstTokensComeNoSooner() {
+        cachedOn = 0.6;
+        cachedOff = 0.2;
+        windows(14);
+        assertThat(state()).isEqualTo(State.PROVEN);
+        assertThat(reason()).isEqualTo("requests compute fewer prompt tokens with holds");
+        TtftEffect.Computed computed = loop.effect().computed().orElseThrow();
+        assertThat(computed.ofUsers()).isFalse();
+        assertThat(computed.sharePercent()).isEmpty();
+        assertThat(computed.effectPercent().orElseThrow()).isCloseTo(-50, within(0.01));
+        assertThat(loop.effect().effectPercent().orElseThrow()).isCloseTo(0, within(0.01));
+    }
+
+    /** 24 of 244 requests find 4,000 of their 4,500 tokens with holds, and nothing without. */
+    @Test
+    void gainOfATenthOfTheRequests_isProven_andSaysWhoseItIs() {
+        perSecond = 10;
+        usersPerSecond = 1;
+        usersFoundOn = 4_000;
+        cachedOn = 0.5;
+        cachedOff = 0.49;
+        on = 0.0985;
+        windows(14);
+        assertThat(state()).isEqualTo(State.PROVEN);
+        assertThat(reason())
+                .isEqualTo("requests that use held prefixes, 10 % of all, compute fewer prompt tokens with holds");
+        TtftEffect.Computed computed = loop.effect().computed().orElseThrow();
+        assertThat(computed.ofUsers()).isTrue();
+        assertThat(computed.sharePercent().orElseThrow()).isCloseTo(10, within(0.01));
+        assertThat(computed.effectPercent().orElseThrow()).isCloseTo(-88.9, within(0.1));
+    }
+
+    @Test
+    void usersWhoFindNoMore_areNoBenefit() {
+        usersPerSecond = 1;
+        usersFoundOn = 4_000;
+        usersFoundOff = 4_000;
+        windows(14);
+        assertThat(state()).isEqualTo(State.NO_BENEFIT);
+        assertThat(reason())
+                .isEqualTo("holds do not shorten time to first token by 3.00 % or more, and requests that use held"
+                        + " prefixes, 20 % of all, do not compute that much fewer prompt tokens");
+    }
+
+    @Test
+    void whatOthersComputeAnew_isNoGain() {
+        usersPerSecond = 1;
+        usersFoundOn = 4_000;
+        cachedOn = 0.3;
+        cachedOff = 0.5;
+        windows(14);
+        assertThat(state()).isEqualTo(State.NO_BENEFIT);
+        assertThat(reason()).endsWith("and what holds save, other requests compute anew");
+    }
+
+    @Test
+    void cachedTokens_thatNobodyTells_areUnknown_andTimesAloneAreJudged() {
+        cachedTold = false;
+        on = 0.05;
+        windows(14);
+        assertThat(state()).isEqualTo(State.PROVEN);
+        assertThat(loop.effect().computed()).isEmpty();
+        loop = make();
+        now = 0;
+        on = 0.1;
+        windows(14);
+        assertThat(state()).isEqualTo(State.NO_BENEFIT);
+        assertThat(reason())
+                .endsWith("nobody tells what is found in the cache, so computed tokens are not judged");
+    }
+
+    @Test
+    void noGainOfTimes_isNotNoBenefit_whileTokensAreOpen() {
+        windows(2);
+        for (int i = 0; i < 16; i++) {
+            // Times are the same; what is found is anything.
+            cachedOn = i % 3 * 0.3;
+            cachedOff = i % 2 * 0.5;
+            windows(1);
+        }
+        assertThat(loop.effect().interval95Percent().orElseThrow().high()).isLessThan(1);
+        assertThat(state()).isEqualTo(State.UNPROVEN);
+    }
+
+    @Test
+    void gainOfAClass_isProven_thoughAllTogetherGainNothing() {
+        for (int i = 0; i < 20 * WINDOW; i++) {
+            for (int request = 0; request < 20; request++) {
+                boolean chat = request == 0;
+                loop.firstToken(
+                        new FirstToken(
+                                chat ? (isOn() ? 0.05 : 0.1) : 0.1,
+                                1_000,
+                                OptionalInt.empty(),
+                                Optional.of(chat ? "chat" : "batch")),
+                        now * SECOND);
+            }
+            second();
+        }
+        assertThat(state()).isEqualTo(State.PROVEN);
+        assertThat(reason())
+                .isEqualTo("holds shorten time to first token of requests of the class chat, 5.0 % of those that are"
+                        + " reported");
+    }
+
+    @Test
+    void holdsThatSaveNoMore_areMeasuredAnew() {
+        usersPerSecond = 1;
+        usersFoundOn = 4_000;
+        windows(14);
+        assertThat(state()).isEqualTo(State.PROVEN);
+        usersFoundOn = 0;
+        windows(2);
+        assertThat(state()).isEqualTo(State.UNPROVEN);
+        usersFoundOn = 4_000;
+        windows(16);
+        assertThat(state()).isEqualTo(State.PROVEN);
+        // What was lost without holds stays by itself now: the one window in twenty without holds shows it.
+        usersFoundOff = 4_000;
+        for (int i = 0; i < 100 && state() == State.PROVEN; i++) {
+            windows(1);
+        }
+        assertThat(state()).isEqualTo(State.UNPROVEN);
+    }
+
+    @Test
+    void automaticWindows_areAsLongAsResidenceReuseAndTrafficHaveThem() {
+        settings = EffectSettings.DEFAULTS;
+        residence = Optional.of(Duration.ofSeconds(10));
+        assertThat(automaticWindow()).isEqualTo(60);
+        residence = Optional.of(Duration.ofSeconds(50));
+        assertThat(automaticWindow()).isEqualTo(150);
+        reuse = Optional.of(Duration.ofSeconds(90));
+        assertThat(automaticWindow()).isEqualTo(270);
+        reuse = Optional.of(Duration.ofMinutes(20));
+        assertThat(automaticWindow()).isEqualTo(300);
+        reuse = Optional.empty();
+        residence = Optional.of(Duration.ofHours(2));
+        assertThat(automaticWindow()).isEqualTo(1_800);
+    }
+
+    /** Of the first round. */
+    private int automaticWindow() {
+        loop = make();
+        now = 0;
+        while (loop.effect().windows() < 1) {
+            second();
+        }
+        long began = now;
+        while (loop.effect().windows() < 2) {
+            second();
+        }
+        return (int) (now - began);
+    }
+
+    @Test
+    void expectation_saysWhenAnAnswerComes_byTrafficAndWindows() {
+        settings = EffectSettings.DEFAULTS;
+        loop = make();
+        for (int i = 0; i < 61; i++) {
+            second();
+        }
+        assertThat(loop.effect().expected()).contains("an answer takes about 13 to 49 minutes at this traffic");
+        while (loop.effect().windows() < 4) {
+            second();
+        }
+        assertThat(loop.effect().expected()).contains("an answer takes about 8 to 44 minutes more at this traffic");
+    }
+
+    @Test
+    void expectation_atTooLittleTraffic_saysTheNumber() {
+        settings = EffectSettings.DEFAULTS;
+        loop = make();
+        perSecond = 0;
+        for (int i = 0; i < 4_000; i++) {
+            count += 0.011;
+            seconds += 0.0011;
+            second();
+        }
+        assertThat(loop.effect().expected().orElseThrow())
+                .isEqualTo("no answer is to be expected at this traffic: 0.660 requests a minute are 9 in the part of a"
+                        + " window that counts, and it takes 20");
+    }
+
+    @Test
+    void expectation_beforeAnyRequest_promisesNothing() {
+        loop.tick(0, true, Optional.empty());
+        assertThat(loop.effect().expected()).contains("how long an answer takes shows when requests come");
     }
 }

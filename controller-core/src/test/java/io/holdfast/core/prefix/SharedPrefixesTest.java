@@ -209,9 +209,29 @@ final class SharedPrefixesTest {
         loseAll();
         user(19, 5);
         user(20, 5);
-        assertThat(prefixes.sharing()).as("19 blocks, then the last of 20").isEqualTo(new Sharing(4, 2, 20));
+        assertThat(prefixes.sharing())
+                .as("nobody knew yet that 19 blocks are shared; then the last of 20")
+                .isEqualTo(new Sharing(4, 1, 1));
         assertThat(seen().orElseThrow().losses()).isEqualTo(1);
         assertThat(seen().orElseThrow().lostBlocks()).isEqualTo(1);
+    }
+
+    @Test
+    void requestsThatRunTogether_andComputeItEach_haveLostNothing() {
+        user(20, 5);
+        user(20, 5);
+        user(20, 5);
+        computedAgain(20, 5);
+        assertThat(seen().orElseThrow().losses()).as("nothing was evicted").isZero();
+        assertThat(prefixes.sharing().lost()).isZero();
+        loseAll();
+        // Both copies.
+        loseAll();
+        user(20, 5);
+        computedAgain(20, 5);
+        assertThat(seen().orElseThrow().losses())
+                .as("evicted once, computed twice")
+                .isEqualTo(1);
     }
 
     @Test
@@ -373,6 +393,14 @@ final class SharedPrefixesTest {
                 .toArray();
         store(there, stored);
         return fresh;
+    }
+
+    /** The same by a request that began before the blocks were there, so that it stores them once more. */
+    private void computedAgain(int shared, int text) {
+        store(
+                0,
+                LongStream.concat(LongStream.rangeClosed(1, shared), LongStream.of(fresh(text)))
+                        .toArray());
     }
 
     private long[] below(long parent, int blocks) {

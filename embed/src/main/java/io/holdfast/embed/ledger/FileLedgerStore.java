@@ -121,7 +121,7 @@ public final class FileLedgerStore implements LedgerStore, Closeable {
             }
         } catch (IOException e) {
             throw new IOException(
-                    "The state directory " + directory + " cannot be made (" + e
+                    "The state directory " + directory.toAbsolutePath() + " cannot be made (" + e
                             + "); name another one or mend its permissions.",
                     e);
         }

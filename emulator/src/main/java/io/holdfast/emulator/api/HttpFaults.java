@@ -4,6 +4,7 @@ import io.holdfast.rules.fault.Chance;
 import io.holdfast.rules.fault.Fault;
 import io.holdfast.rules.fault.Faults;
 import io.holdfast.rules.fault.HttpFault;
+import io.holdfast.rules.fault.ServerFault;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -32,6 +33,13 @@ public final class HttpFaults {
         return struck(HttpFault.HttpError.class)
                 .map(fault -> OptionalInt.of(fault.status()))
                 .orElse(OptionalInt.empty());
+    }
+
+    /** Returns whether a request is turned away for want of the key, on a route that asks for one where there is one. */
+    public boolean unauthorized(Call call) {
+        return faults.find(ServerFault.ApiKey.class)
+                .filter(fault -> !call.header("authorization").equals(Optional.of("Bearer " + fault.key())))
+                .isPresent();
     }
 
     public AnswerFaults answerFaults(boolean stream) {

@@ -16,6 +16,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
+import java.util.function.Predicate;
 
 /**
  * What both engines' servers do alike, being FastAPI applications behind uvicorn: finding a route, and the answers for when
@@ -37,6 +38,7 @@ public final class Routes implements Handler<HttpServerRequest> {
     private final HttpTally tally;
     private final Map<String, Map<String, Consumer<Call>>> routes = new HashMap<>();
     private final Map<String, Consumer<Call>> below = new LinkedHashMap<>();
+    private Predicate<Call> unauthorized = _ -> false;
 
     /**
      * A server without routes so far.
@@ -79,6 +81,12 @@ public final class Routes implements Handler<HttpServerRequest> {
         return this;
     }
 
+    /** Answers calls that this says yes to with 401, whatever they are for. */
+    public Routes refusing(Predicate<Call> calls) {
+        unauthorized = calls;
+        return this;
+    }
+
     @Override
     public void handle(HttpServerRequest request) {
         Call call = new Call(vertx, clock, request, errors);
@@ -103,6 +111,10 @@ public final class Routes implements Handler<HttpServerRequest> {
                     .ifPresent(origin -> request.response()
                             .putHeader("access-control-allow-origin", origin)
                             .putHeader("access-control-allow-credentials", "true"));
+        }
+        if (unauthorized.test(call)) {
+            call.json(401, new JsonObject().put("error", "Unauthorized"));
+            return;
         }
         route(call);
     }

@@ -37,6 +37,7 @@ public final class FaultCatalogue {
             ServerFault.SlowStart.KIND,
             ServerFault.Restart.KIND,
             ServerFault.OtherModel.KIND,
+            ServerFault.ApiKey.KIND,
             ServerFault.DpRanks.KIND);
 
     private FaultCatalogue() {}

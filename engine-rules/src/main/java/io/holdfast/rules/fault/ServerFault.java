@@ -67,6 +67,26 @@ public sealed interface ServerFault extends Fault {
         }
     }
 
+    /** Callers without the key are turned away. */
+    record ApiKey(String key) implements ServerFault {
+        static final FaultKind KIND = new FaultKind(
+                "api-key",
+                List.of(new Argument.Word("KEY", Optional.of("secret"))),
+                "Requests without KEY are answered with 401: of SGLang all but health and metrics, of vLLM those"
+                        + " below /v1.",
+                "An engine that was started with --api-key, beside a sidecar that was told of none.",
+                values -> new ApiKey(values.text(0)));
+
+        public ApiKey {
+            KIND.check(key);
+        }
+
+        @Override
+        public FaultKind kind() {
+            return KIND;
+        }
+    }
+
     /** Several caches behind one HTTP port. */
     record DpRanks(int ranks) implements ServerFault {
         static final FaultKind KIND = new FaultKind(

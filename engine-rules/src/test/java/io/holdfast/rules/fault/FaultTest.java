@@ -142,6 +142,7 @@ final class FaultTest {
         assertThat(Fault.parse("slow-start=2")).isEqualTo(new ServerFault.SlowStart(Duration.ofSeconds(2)));
         assertThat(Fault.parse("restart=5,0")).isEqualTo(new ServerFault.Restart(5, Duration.ZERO));
         assertThat(Fault.parse("other-model=org/Model-7B:x")).isEqualTo(new ServerFault.OtherModel("org/Model-7B:x"));
+        assertThat(Fault.parse("api-key=sk-1")).isEqualTo(new ServerFault.ApiKey("sk-1"));
         assertThat(Fault.parse("dp-ranks=4")).isEqualTo(new ServerFault.DpRanks(4));
     }
 

@@ -32,6 +32,7 @@ public final class Analysis {
 
     private final Journal.Contents run;
     private final RunHeader header;
+    private final UntoldZeros zeros;
     private final List<LegRecord> legs;
     private final Beside beside;
     private final int look;
@@ -44,7 +45,8 @@ public final class Analysis {
         this.beside = beside;
         this.header = run.header();
         this.look = look;
-        this.legs = run.legs();
+        this.zeros = UntoldZeros.of(header, run.legs());
+        this.legs = zeros.legs();
         this.measured = legs.stream()
                 .filter(leg -> leg.isMeasured() && leg.life() <= header.plan().livesAt(look))
                 .toList();
@@ -231,6 +233,7 @@ public final class Analysis {
         if (header.engine().pageTokens().isEmpty()) {
             warnings.add("The engine does not tell its page size; " + EngineFacts.USUAL_PAGE + " tokens were assumed.");
         }
+        zeros.note().ifPresent(warnings::add);
         // Counted before anything was sent, and by words where texts are sent: what a baseline lost is better known.
         header.engine().capacityTokens().stream()
                 .filter(capacity -> header.claimsHold() && proof.exposed() != CacheProof.Answer.YES)
@@ -243,6 +246,7 @@ public final class Analysis {
         holdThatWasLost().ifPresent(warnings::add);
         Outputs.difference(header, measured).ifPresent(warnings::add);
         Gates.shortages(measured).ifPresent(warnings::add);
+        new Gates(header).unanswered(measured).ifPresent(warnings::add);
         warnings.addAll(new Gates(header).unknownAmong(measured));
         warnings.addAll(Shares.contradictions(header, measured));
         int planned = header.plan().livesAt(look);

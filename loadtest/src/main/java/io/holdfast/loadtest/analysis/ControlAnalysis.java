@@ -52,7 +52,9 @@ public final class ControlAnalysis {
         Gates.profiled(run.header()).ifPresent(warnings::add);
         Gates.shortages(run.legs().stream().filter(LegRecord::isMeasured).toList())
                 .ifPresent(warnings::add);
-        double[] ratios = pairs(run.legs()).values().stream()
+        UntoldZeros zeros = UntoldZeros.of(header, run.legs());
+        zeros.noteOfProbes().ifPresent(warnings::add);
+        double[] ratios = pairs(zeros.legs()).values().stream()
                 .flatMapToDouble(pair -> logRatio(pair).stream())
                 .toArray();
         return new ControlResult(
@@ -61,7 +63,7 @@ public final class ControlAnalysis {
                 Spread.of(ratios),
                 ArmSummary.of(standing),
                 broken,
-                run.legs(),
+                zeros.legs(),
                 run.voided(),
                 warnings);
     }

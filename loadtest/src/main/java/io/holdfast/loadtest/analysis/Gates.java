@@ -11,11 +11,13 @@ import io.holdfast.loadtest.journal.RunHeader;
 import io.holdfast.loadtest.journal.Step;
 import java.util.ArrayList;
 import java.util.EnumMap;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.Set;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -29,6 +31,9 @@ public final class Gates {
     private static final double TOKEN_TOLERANCE = 0.01;
     private static final long NANOS = 1_000_000;
     private static final String NO_PROBE = "no probe was answered";
+
+    private static final Set<ReleaseReceipt.Kind> HELD_TO_THE_END = EnumSet.of(
+            ReleaseReceipt.Kind.RELEASED, ReleaseReceipt.Kind.BROKEN, ReleaseReceipt.Kind.UNANSWERED);
 
     private final RunHeader header;
     private final Surroundings surroundings;
@@ -56,6 +61,7 @@ public final class Gates {
             leg.problem().filter(why -> !isOfTheServer(leg, why)).ifPresent(failed::add);
         } else {
             holdStepTime(leg, failed);
+            leftOpen(leg, failed);
             requests(leg, failed);
             ownRequests(leg, failed);
             failed.addAll(surroundings.failedBy(leg));
@@ -116,15 +122,39 @@ public final class Gates {
                                 leg.hold().heldBlocks(),
                                 leg.hold().wantedBlocks(),
                                 leg.hold().reason()));
-            } else if (leg.release().kind() != ReleaseReceipt.Kind.RELEASED
-                    && leg.release().kind() != ReleaseReceipt.Kind.BROKEN) {
+            } else if (!HELD_TO_THE_END.contains(leg.release().kind())) {
                 failed.add("the hold did not last to the end of the leg: "
                         + leg.release().reason());
             }
-        } else if (leg.hold().kind() != HoldReceipt.Kind.SHAM || leg.release().kind() != ReleaseReceipt.Kind.SHAM) {
+        } else if (leg.hold().kind() != HoldReceipt.Kind.SHAM
+                || !(leg.release().kind() == ReleaseReceipt.Kind.SHAM || isUnanswered(leg))) {
             failed.add("the sham of the hold step was skipped, so the arms did not do the same: "
                     + leg.hold().reason());
         }
+    }
+
+    private static boolean isUnanswered(LegRecord leg) {
+        return leg.release().kind() == ReleaseReceipt.Kind.UNANSWERED;
+    }
+
+    /** Where nobody empties the cache, a hold that was not ended takes of the cache of the legs after it. */
+    private void leftOpen(LegRecord leg, List<String> failed) {
+        if (isUnanswered(leg) && leg.arm() == Arm.PINNED && header.isSalted()) {
+            failed.add("the hold could not be ended (" + leg.release().reason()
+                    + "), and the cache is not emptied before the next leg");
+        }
+    }
+
+    /** Ends that were not answered, and what ended the holds all the same. */
+    Optional<String> unanswered(List<LegRecord> legs) {
+        List<LegRecord> open = legs.stream().filter(Gates::isUnanswered).toList();
+        return open.stream()
+                .findFirst()
+                .map(first -> "The end of the hold step's work was not answered in " + open.size() + " of " + legs.size()
+                        + " legs, first in " + first.label() + " (" + first.release().reason() + "); "
+                        + (header.isSalted()
+                                ? "where that was a hold, the pair is no part of the figures."
+                                : "what was still held ended with the flush before the next leg."));
     }
 
     private void holdStepTime(LegRecord leg, List<String> failed) {

@@ -135,6 +135,16 @@ public final class Shares {
         }
     }
 
+    /** Whether the engines counted at least all that was sent in a leg. */
+    static boolean isWhole(LegRecord leg) {
+        return canBeHeldAgainstAnswers(leg) && counted(List.of(leg)) >= sent(List.of(leg)) * (1 - TOLERANCE);
+    }
+
+    /** Whether they counted that and nothing else. */
+    static boolean isOfThisLegAlone(LegRecord leg) {
+        return isWhole(leg) && !isBeyond(List.of(leg));
+    }
+
     /** Of a request that failed nobody knows how much of it the engine counted. */
     private static boolean canBeHeldAgainstAnswers(LegRecord leg) {
         return !leg.shares().isEmpty()

@@ -1,6 +1,7 @@
 package io.holdfast.loadtest.arm;
 
 import io.holdfast.loadtest.LoadTestException;
+import io.holdfast.loadtest.journal.FlushReceipt;
 import io.holdfast.loadtest.journal.HoldReceipt;
 import io.holdfast.loadtest.journal.ReleaseReceipt;
 import io.holdfast.loadtest.journal.RequestRecord;
@@ -62,8 +63,17 @@ final class SessionHold implements ArmSwitch {
                         + " run does first.");
     }
 
+    /** A flush ends what every session keeps. */
+    @Override
+    public FlushReceipt follow(Flush flush) {
+        FlushReceipt receipt = ArmSwitch.super.follow(flush);
+        open = receipt.problem().isEmpty() ? Optional.empty() : open;
+        return receipt;
+    }
+
     @Override
     public HoldReceipt on(Prefixes prefixes, Duration within) {
+        closeWhatIsOpen();
         String session = another();
         open = Optional.of(session);
         RequestRecord record = engine.ask(prefixes.probed().inSession(session));
@@ -78,6 +88,7 @@ final class SessionHold implements ArmSwitch {
 
     @Override
     public HoldReceipt off(Prefixes prefixes, Duration within) {
+        closeWhatIsOpen();
         RequestRecord record = engine.ask(prefixes.probed());
         sent.add(record);
         return record.isOk()
@@ -90,12 +101,20 @@ final class SessionHold implements ArmSwitch {
         boolean holds = !step.id().isEmpty();
         Optional<String> problem = engine.holdRoutes().closeSession(holds ? step.id() : another());
         if (!holds) {
-            return problem.map(ReleaseReceipt::skipped)
+            return problem.map(ReleaseReceipt::unanswered)
                     .orElseGet(() -> ReleaseReceipt.sham("a session that nothing was sent in was closed"));
         }
         open = problem.isPresent() ? open : Optional.empty();
-        return problem.map(ReleaseReceipt::lost)
+        return problem.map(ReleaseReceipt::unanswered)
                 .orElseGet(() -> ReleaseReceipt.released("the engine closed the session"));
+    }
+
+    /** What an earlier leg could not close would take of the cache of this one, where nobody empties it. */
+    private void closeWhatIsOpen() {
+        if (open.filter(session -> engine.holdRoutes().closeSession(session).isEmpty())
+                .isPresent()) {
+            open = Optional.empty();
+        }
     }
 
     @Override

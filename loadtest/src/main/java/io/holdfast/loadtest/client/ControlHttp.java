@@ -73,7 +73,13 @@ final class ControlHttp implements AutoCloseable {
     }
 
     Answer post(String path, String json) throws IOException {
-        return send(request(path).header("content-type", "application/json").POST(BodyPublishers.ofString(json)));
+        return post(path, json, limit);
+    }
+
+    /** @param within the most that it may take */
+    Answer post(String path, String json, Duration within) throws IOException {
+        return send(
+                request(path).header("content-type", "application/json").POST(BodyPublishers.ofString(json)), within);
     }
 
     Answer delete(String path) throws IOException {

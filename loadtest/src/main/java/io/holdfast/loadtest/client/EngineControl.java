@@ -327,7 +327,7 @@ final class EngineControl implements AutoCloseable {
     }
 
     HoldRoutes holdRoutes() {
-        return new HttpHoldRoutes(engine, http);
+        return new HttpHoldRoutes(engine, http, clock);
     }
 
     EngineFacts facts() {

@@ -6,8 +6,10 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.client.ControlHttp.Answer;
 import io.holdfast.loadtest.run.HoldRoutes;
+import io.holdfast.loadtest.run.RunClock;
 import java.io.IOException;
 import java.net.URI;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 
@@ -15,15 +17,23 @@ import java.util.Optional;
 final class HttpHoldRoutes implements HoldRoutes {
     private static final String OTHER_WAY =
             ", or write --hold keep-warm, which every engine that caches prefixes takes.";
+    private static final String CLOSE = "/close_session";
+    /** Of a close that is not answered; a session that is closed twice is closed. */
+    private static final int CLOSE_TRIES = 3;
+
+    private static final Duration CLOSE_LIMIT = Duration.ofSeconds(20);
+    private static final long PAUSE_NANOS = 200_000_000;
     private static final String PIN = "/hicache/pin_blocks";
     private static final String UNPIN = "/hicache/unpin_blocks";
 
     private final URI engine;
     private final ControlHttp http;
+    private final RunClock clock;
 
-    HttpHoldRoutes(URI engine, ControlHttp http) {
+    HttpHoldRoutes(URI engine, ControlHttp http, RunClock clock) {
         this.engine = engine;
         this.http = http;
+        this.clock = clock;
     }
 
     @Override
@@ -48,9 +58,26 @@ final class HttpHoldRoutes implements HoldRoutes {
 
     @Override
     public Optional<String> closeSession(String session) {
-        ObjectNode body = ControlHttp.JSON.createObjectNode().put("session_id", session);
-        Answer answer = ask("/close_session", () -> http.post("/close_session", body.toString()));
-        return answer.isOk() ? Optional.empty() : Optional.of(answer.problem());
+        String body = ControlHttp.JSON
+                .createObjectNode()
+                .put("session_id", session)
+                .toString();
+        String problem = "";
+        for (int tried = 1; tried <= CLOSE_TRIES; tried++) {
+            try {
+                Answer answer = http.post(CLOSE, body, CLOSE_LIMIT);
+                if (answer.isOk()) {
+                    return Optional.empty();
+                }
+                problem = CLOSE + " was answered with " + ControlHttp.withoutEnd(answer.problem());
+            } catch (IOException e) {
+                problem = CLOSE + " was not answered";
+            }
+            if (tried < CLOSE_TRIES) {
+                clock.sleep(PAUSE_NANOS);
+            }
+        }
+        return Optional.of(problem + ", asked " + CLOSE_TRIES + " times");
     }
 
     @Override

@@ -5,6 +5,7 @@ import io.holdfast.loadtest.workload.Role;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.function.UnaryOperator;
 
 /**
  * All that is known about one leg.
@@ -119,6 +120,28 @@ public record LegRecord(
                 steps,
                 requests,
                 own,
+                problem,
+                client,
+                serverLog,
+                shares);
+    }
+
+    /** The same with all that was sent in it changed, what the arm sent for itself as well. */
+    public LegRecord withRequests(UnaryOperator<RequestRecord> change) {
+        return new LegRecord(
+                life,
+                order,
+                position,
+                arm,
+                workloadId,
+                bodies,
+                flush,
+                hold,
+                holdNanos,
+                release,
+                steps,
+                requests.stream().map(change).toList(),
+                own.stream().map(change).toList(),
                 problem,
                 client,
                 serverLog,

@@ -10,6 +10,8 @@ public record ReleaseReceipt(Kind kind, String reason) {
         LOST,
         /** The engine did not keep what it had agreed to keep. That is how its pins work, not a fault of the leg. */
         BROKEN,
+        /** The hold stood until now; what ends it was asked for and not answered, so it may stand on until the next flush. */
+        UNANSWERED,
         /** A sham was answered. */
         SHAM,
         /** Nothing was done. */
@@ -26,6 +28,10 @@ public record ReleaseReceipt(Kind kind, String reason) {
 
     public static ReleaseReceipt broken(String reason) {
         return new ReleaseReceipt(Kind.BROKEN, reason);
+    }
+
+    public static ReleaseReceipt unanswered(String reason) {
+        return new ReleaseReceipt(Kind.UNANSWERED, reason);
     }
 
     public static ReleaseReceipt sham(String reason) {

@@ -253,6 +253,29 @@ public record RequestRecord(
                 Optional.of(digest));
     }
 
+    /** The same with another count of what the engine found. */
+    public RequestRecord withCachedTokens(int count) {
+        return new RequestRecord(
+                number,
+                role,
+                cycle,
+                status,
+                scheduled,
+                sent,
+                firstByte,
+                firstToken,
+                lastToken,
+                done,
+                promptTokens,
+                completionTokens,
+                OptionalInt.of(count),
+                problem,
+                sentTokens,
+                firstAnswer,
+                tokens,
+                output);
+    }
+
     private static OptionalLong since(OptionalLong stamp, long origin) {
         return stamp.isPresent() ? OptionalLong.of(stamp.getAsLong() - origin) : stamp;
     }

@@ -80,14 +80,19 @@ public final class SweepHtml {
     }
 
     private Optional<String> objection() {
-        return sweep.doseResponse().flatMap(dose -> dose.objection(delta));
+        return sweep.doseResponse().flatMap(dose -> dose.refutation(delta));
     }
 
     /** Whether the levels bear out that kept cache is the cause: it could have been refuted, and was not. */
     private boolean isBorneOut() {
         return sweep.doseResponse()
-                .filter(dose -> dose.objection(delta).isEmpty() && dose.lacks().isEmpty())
+                .filter(dose -> dose.refutation(delta).isEmpty() && dose.lacks().isEmpty())
                 .isPresent();
+    }
+
+    /** What the placebo leaves open; absent where it leaves nothing open. */
+    private Optional<String> caution() {
+        return sweep.doseResponse().flatMap(dose -> dose.caution(delta));
     }
 
     private void answer() {
@@ -149,10 +154,13 @@ public final class SweepHtml {
                 .findFirst()
                 .map(level -> new Takeaway(
                         "With memory to spare",
-                        level.result().verdict().finding() == Finding.REAL
-                                        || level.result().verdict().finding() == Finding.HARMFUL
-                                ? change(level)
-                                : "none that matters",
+                        level.dose()
+                                .map(dose -> switch (dose.asked(delta)) {
+                                    case NOTHING -> "none that matters";
+                                    case UNKNOWN -> "not known well enough";
+                                    case GAIN -> change(level);
+                                })
+                                .orElse("unknown"),
                         level.planned().name() + "; measured " + change(level)
                                 + level.result()
                                         .estimate()
@@ -173,18 +181,19 @@ public final class SweepHtml {
     }
 
     private String sure() {
-        String p = sweep.doseResponse()
-                .flatMap(DoseResponse::fit)
-                .map(line -> String.format(Locale.ROOT, " (p %.2g over %d levels)", line.pFalling(), doses()))
+        String p = pOfTrend().stream()
+                .mapToObj(value -> String.format(Locale.ROOT, " (p %.2g over %d levels)", value, doses()))
+                .findFirst()
                 .orElse("");
         if (objection().isPresent()) {
             return "Not sure: " + objection().get() + ", so another cause than kept cache is likely.";
         }
+        if (isBorneOut() && caution().isPresent()) {
+            return "Fairly sure. The effect is there where memory is short" + p + ". "
+                    + caution().get() + " Each level was judged by itself, and corrected for how many there are.";
+        }
         if (isBorneOut()) {
-            boolean clear = sweep.doseResponse()
-                    .flatMap(DoseResponse::fit)
-                    .filter(line -> line.pFalling() <= 0.01)
-                    .isPresent();
+            boolean clear = pOfTrend().orElse(1) <= 0.01;
             return (clear ? "Sure." : "Fairly sure.") + " The effect is there where memory is short" + p
                     + " and is gone with memory to spare; each level was judged by itself, and corrected for how many"
                     + " there are.";
@@ -195,6 +204,17 @@ public final class SweepHtml {
                         .flatMap(dose -> dose.lacks().stream().findFirst())
                         .map(lack -> ": " + Character.toLowerCase(lack.charAt(0)) + lack.substring(1))
                         .orElse(".");
+    }
+
+    /** That of the step, or of the line where there is none. */
+    private OptionalDouble pOfTrend() {
+        return sweep.doseResponse()
+                .flatMap(dose -> switch (dose.trend()) {
+                    case STEP -> dose.step().map(DoseResponse.Step::pFalling);
+                    case LINE, NONE, UNASKED -> dose.fit().map(LinearFit::pFalling);
+                })
+                .map(OptionalDouble::of)
+                .orElse(OptionalDouble.empty());
     }
 
     private int doses() {

@@ -8,7 +8,11 @@ public interface HoldRoutes {
     /** Why requests that name a session would protect nothing, if so: a sentence with its mend. */
     Optional<String> whyNoSessions();
 
-    /** Closes a session, or one that never was; the reason why it could not, if so. */
+    /**
+     * Closes a session, or one that never was, and asks again a few times where that is not answered.
+     *
+     * @return the reason why it may still be open, if so
+     */
     Optional<String> closeSession(String session);
 
     /** Why the engine can pin no blocks, if so: a sentence with its mend. */

@@ -9,6 +9,7 @@ import io.holdfast.loadtest.analysis.ControlAnalysis;
 import io.holdfast.loadtest.analysis.ControlResult;
 import io.holdfast.loadtest.analysis.Gates;
 import io.holdfast.loadtest.analysis.Result;
+import io.holdfast.loadtest.analysis.UntoldZeros;
 import io.holdfast.loadtest.analysis.RunStatus;
 import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.EngineFacts;
@@ -428,8 +429,13 @@ public final class LoadTestRun {
                 keepToLookAt(List.of(leg));
                 standing++;
                 measured++;
+                LegRecord shown =
+                        UntoldZeros.of(header, List.of(leg)).legs().getFirst();
                 progress.on(new LegFinished(
-                        leg, leg.probeMillis(), ArmSummary.cachedTokens(leg.probes()), left().orElse(Duration.ZERO)));
+                        shown,
+                        leg.probeMillis(),
+                        ArmSummary.cachedTokens(shown.probes()),
+                        left().orElse(Duration.ZERO)));
                 if (leg.isMeasured() && repeats < header.repeatPairs() && gates.isRepeatable(leg)) {
                     repeat(life, legs, gates.surroundings(leg));
                     return;

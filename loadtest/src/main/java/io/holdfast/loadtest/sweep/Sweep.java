@@ -3,6 +3,7 @@ package io.holdfast.loadtest.sweep;
 import io.holdfast.evidence.DoseResponse;
 import io.holdfast.evidence.Finding;
 import io.holdfast.evidence.LinearFit;
+import io.holdfast.evidence.Verdict;
 import io.holdfast.loadtest.analysis.Analysis;
 import io.holdfast.loadtest.analysis.Result;
 import io.holdfast.loadtest.journal.Arm;
@@ -24,9 +25,9 @@ import java.util.OptionalDouble;
  *
  * Each level is judged by itself: a hold may win at one load and have nothing to win at another, and a verdict on both
  * together would be one on neither. Three things go from level to level. The p values, since who asks at five levels has five
- * chances of an error (Holm). The effect over memory pressure: what kept cache saves grows with pressure and is gone with
- * memory to spare, so an effect that is flat, or there at the placebo level, has another cause, and no level is REAL. And the
- * baseline alone, which has to become slower with pressure before anything can be won.
+ * chances of an error (Holm). The effect over memory pressure: what kept cache saves comes with a full cache, or grows with
+ * pressure, and is gone with memory to spare (DoseResponse has the rules). And the baseline alone, which has to become slower
+ * with pressure before anything can be won.
  *
  * Levels of equal values are replicates: how far they lie apart is what another server process does, and whatever differs by
  * less than that between levels is no finding.
@@ -60,9 +61,28 @@ public record Sweep(
     /**
      * One level with its verdict.
      *
+     * @param result with what the other levels say of it
+     * @param alone the verdict by its own pairs
      * @param tokensASecond that the server took and gave in the floods of baseline legs
      */
-    public record Level(SweepPlan.Level planned, Result result, Pressure pressure, OptionalDouble tokensASecond) {}
+    public record Level(
+            SweepPlan.Level planned,
+            Result result,
+            Verdict alone,
+            Pressure pressure,
+            OptionalDouble tokensASecond) {
+        /** Its effect for the others; absent where the pressure is not known, or there is no effect to be had. */
+        public Optional<DoseResponse.Level> dose() {
+            return Sweep.dose(planned, result, pressure);
+        }
+
+        /** Why it has another verdict than by its own pairs, a clause in brackets; empty where it has not. */
+        public String beside() {
+            return alone.headline().equals(result.verdict().headline())
+                    ? ""
+                    : " (" + alone.headline() + " by its own pairs alone)";
+        }
+    }
 
     /** Judges a sweep from the journals in its folder alone. */
     public static Sweep of(Path folder) {
@@ -84,12 +104,7 @@ public record Sweep(
             SweepPlan.Level level = measured.get(i);
             Pressure pressure = Pressure.of(alone.get(i).header(), level.values());
             pressures.add(pressure);
-            if (pressure.ratio().isPresent() && alone.get(i).verdict().finding() != Finding.INVALID) {
-                DoseResponse.Level.of(
-                                pressure.ratio().getAsDouble(), alone.get(i).estimate())
-                        .map(dose -> level.placebo() ? dose.asPlacebo() : dose)
-                        .ifPresent(doses::add);
-            }
+            dose(level, alone.get(i), pressure).ifPresent(doses::add);
         }
         Optional<DoseResponse> doseResponse = doses.isEmpty() ? Optional.empty() : Optional.of(new DoseResponse(doses));
         List<Level> levels = new ArrayList<>();
@@ -106,6 +121,7 @@ public record Sweep(
             levels.add(new Level(
                     measured.get(i),
                     Analysis.of(runs.get(i), new Analysis.Beside(others, doseResponse)),
+                    alone.get(i).verdict(),
                     pressures.get(i),
                     tokensASecond(alone.get(i))));
         }
@@ -128,6 +144,13 @@ public record Sweep(
                                 level.planned().name(), level.tokensASecond().getAsDouble()))
                         .toList()),
                 notes(plan, levels, doseResponse));
+    }
+
+    private static Optional<DoseResponse.Level> dose(SweepPlan.Level planned, Result result, Pressure pressure) {
+        return pressure.ratio().isEmpty() || result.verdict().finding() == Finding.INVALID
+                ? Optional.empty()
+                : DoseResponse.Level.of(pressure.ratio().getAsDouble(), result.estimate())
+                        .map(dose -> planned.placebo() ? dose.asPlacebo() : dose);
     }
 
     private static List<String> notes(SweepPlan plan, List<Level> levels, Optional<DoseResponse> doseResponse) {

@@ -185,9 +185,9 @@ record Sweep(String axis, List<Place> places) {
                     pressure.getAsDouble(),
                     effect.get().mean(),
                     effect.get().sd() / Math.sqrt(effect.get().count()),
-                    effect.get().interval()));
+                    effect.get().count() - 1));
         }
-        return new DoseResponse(levels).objection(delta);
+        return new DoseResponse(levels).refutation(delta);
     }
 
     /** A tail of the first arm that does not follow the load, and that the second arm lacks. */

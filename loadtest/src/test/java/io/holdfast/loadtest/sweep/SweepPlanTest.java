@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import io.holdfast.evidence.DoseResponse;
-import io.holdfast.evidence.Interval;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.sweep.Cliff.Point;
 import io.holdfast.loadtest.sweep.Replicates.Measured;
@@ -125,14 +124,13 @@ final class SweepPlanTest {
         double[] capacities = {13_000, 22_000, 32_000, 54_000, 108_000};
         List<DoseResponse.Level> levels = new ArrayList<>();
         for (int i = 0; i < effects.length; i++) {
-            levels.add(new DoseResponse.Level(
-                    25_848 / capacities[i], effects[i], 0.02, Interval.around(effects[i], 0.04)));
+            levels.add(new DoseResponse.Level(25_848 / capacities[i], effects[i], 0.02, 8));
         }
-        assertThat(new DoseResponse(levels).objection(DELTA).orElseThrow()).contains("with memory to spare");
-        assertThat(new DoseResponse(levels.subList(0, 3)).objection(DELTA)).isEmpty();
+        assertThat(new DoseResponse(levels).refutation(DELTA).orElseThrow()).contains("with memory to spare");
+        assertThat(new DoseResponse(levels.subList(0, 3)).refutation(DELTA)).isEmpty();
         List<DoseResponse.Level> withoutPlacebo = new ArrayList<>(levels.subList(0, 3));
-        withoutPlacebo.add(new DoseResponse.Level(0.6, effects[3], 0.02, Interval.around(effects[3], 0.04)));
-        assertThat(new DoseResponse(withoutPlacebo).objection(DELTA).orElseThrow())
+        withoutPlacebo.add(new DoseResponse.Level(0.6, effects[3], 0.02, 8));
+        assertThat(new DoseResponse(withoutPlacebo).refutation(DELTA).orElseThrow())
                 .contains("does not grow with memory pressure");
     }
 }

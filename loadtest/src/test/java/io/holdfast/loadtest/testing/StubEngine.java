@@ -49,6 +49,9 @@ public final class StubEngine implements AutoCloseable {
     public volatile String serverInfo = "{\"page_size\":16,\"max_total_num_tokens\":200,\"version\":\"stub\"}";
     public volatile Script models = status(404, "no list");
     public volatile Function<JsonNode, Script> answers;
+    /** What it says when a session is to be closed. */
+    public volatile Script sessionCloses = status(200, "");
+
     /** None, unless a test has some. */
     public volatile Script metrics = status(404, "");
 
@@ -116,6 +119,7 @@ public final class StubEngine implements AutoCloseable {
             case "/metrics" -> metrics.play(request);
             case "/v1/models" -> models.play(request);
             case "/detokenize" -> texts.play(request);
+            case "/close_session" -> sessionCloses.play(request);
             case "/flush_cache" -> {
                 boolean refused = flushRefusals.getAndUpdate(left -> Math.max(0, left - 1)) > 0;
                 if (!refused) {
@@ -145,6 +149,7 @@ public final class StubEngine implements AutoCloseable {
         boolean probes = known != null && startsWith(tokens, known);
         if (primes) {
             cachedPrefix = tokens;
+            held |= body.has("session_id");
         } else if (!probes && !held) {
             cachedPrefix = null;
         }

@@ -2,7 +2,7 @@
 
 import {effectHistory, effectScale, gauge, sparkline} from './chart.js';
 import {h} from './dom.js';
-import {VERDICTS, about, bytes, change, clock, count, known, percent, plural, seconds, sentence, span} from './words.js';
+import {VERDICTS, about, bytes, change, clear, clock, count, known, percent, plural, seconds, sentence, signed, span} from './words.js';
 
 /** The whole detail of one engine, for a page of this width; of several, its answer is not the page's. */
 export function engineDetail(engine, detail, width, several) {
@@ -37,6 +37,7 @@ function answer(engine, width, several) {
     h('div.proof', {}, effectScale(effect, Math.min(400, width - 32))),
     h('dl.figures', {},
       figure('First token, with holds', ...effectFigure(engine.verdict, effect)),
+      effect.computed && figure('Computed prompt tokens, with holds', ...computedFigure(effect.computed)),
       figure('Held', count(engine.holds.held), `${count(engine.holds.tokens)} tokens${ofCache(engine)}`),
       figure('Found in cache', known(engine.hits.cachedShare) === undefined ? undefined : percent(known(engine.hits.cachedShare)),
         known(engine.hits.cachedShare) === undefined ? about(engine.hits.cachedShare) : `of prompt tokens, last ${seconds(engine.hits.overSeconds)}`),
@@ -50,8 +51,17 @@ function effectFigure(verdict, effect) {
   }
   const over = `${effect.interval95Percent ? `${span(effect.interval95Percent)}, ` : ''}${plural(effect.windows, 'window')}`;
   return verdict === 'does_nothing' ? ['no difference', over]
+    : verdict === 'helps' && !clear(effect) ? ['open', over]
     : verdict === 'cannot_tell' ? [undefined, `so far ${over}`]
       : [change(effect.effectPercent), over];
+}
+
+/** Of those who use held prefixes, where it is known who they are. */
+function computedFigure(computed) {
+  const who = computed.of === 'all' ? 'of all requests'
+    : `of the ${computed.sharePercent === undefined ? 'requests' : `${percent(computed.sharePercent / 100)} of requests`} that use held prefixes`;
+  return computed.effectPercent === null ? [undefined, `not measured yet, ${who}`]
+    : [clear(computed) ? signed(computed.effectPercent) : undefined, `${span(computed.interval95Percent)}, ${who}, ${plural(computed.windows, 'window')}`];
 }
 
 function simulatedFigure(engine) {

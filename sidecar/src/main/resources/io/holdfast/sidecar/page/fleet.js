@@ -3,7 +3,7 @@
 import {stacked} from './chart.js';
 import {sign} from './detail.js';
 import {h} from './dom.js';
-import {VERDICTS, count, plural, signed} from './words.js';
+import {VERDICTS, clear, count, plural, signed} from './words.js';
 
 const MANY = 4;
 const NAMED = 3;
@@ -58,6 +58,6 @@ function tile(engine, shown) {
   return h('li', {'data-key': engine.id}, h(`a.tile.v-${engine.verdict}`, {href: `#engine=${encodeURIComponent(engine.id)}`, 'aria-current': shown ? 'true' : false},
     h('span.name', {}, engine.id),
     h('span.verdict', {}, sign(engine.verdict), VERDICTS[engine.verdict].word),
-    h('span.effect', {}, told && engine.effect.effectPercent !== null ? signed(engine.effect.effectPercent) : ''),
+    h('span.effect', {}, told && engine.effect.effectPercent !== null && clear(engine.effect) ? signed(engine.effect.effectPercent) : ''),
     h('span.note', {}, !engine.ready ? 'not ready' : engine.paused ? 'paused' : '')));
 }

@@ -37,6 +37,11 @@ export function span([low, high]) {
   return `${signed(low)} to ${signed(high)}`;
 }
 
+/** Whether an effect is told apart from none. */
+export function clear({interval95Percent: interval}) {
+  return interval !== null && (interval[0] > 0 || interval[1] < 0);
+}
+
 export function seconds(value) {
   if (value < 1) {
     return `${Math.round(1000 * value)} ms`;

@@ -53,6 +53,9 @@ public final class SglangApi implements HttpFrontend {
     private final Routes routes;
     private final Map<String, Reply> open = new ConcurrentHashMap<>();
 
+    /** What is answered without a key, too. */
+    private static final List<String> OPEN = List.of("/health", "/ready", "/metrics");
+
     public SglangApi(
             Vertx vertx,
             SglangSettings settings,
@@ -118,7 +121,9 @@ public final class SglangApi implements HttpFrontend {
         if (settings.variant() != Variant.STOCK) {
             all.get("/get_load", this::load);
         }
-        return control.addTo(all);
+        return control.addTo(all)
+                .refusing(call -> OPEN.stream().noneMatch(call.path()::startsWith)
+                        && context.faults().unauthorized(call));
     }
 
     /** The real one asks for a token and then sleeps for a second; here it is enough that the scheduler answers. */

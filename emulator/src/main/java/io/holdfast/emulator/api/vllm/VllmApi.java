@@ -99,7 +99,9 @@ public final class VllmApi implements HttpFrontend {
                         call -> openAi(call, "chatcmpl-", requests::chat, VllmResponses.Chat::new))
                 .post("/reset_prefix_cache", this::resetPrefixCache)
                 .post("/reset_mm_cache", call -> call.empty(200))
-                .post("/reset_encoder_cache", call -> call.empty(200));
+                .post("/reset_encoder_cache", call -> call.empty(200))
+                .refusing(call ->
+                        call.path().startsWith("/v1") && context.faults().unauthorized(call));
     }
 
     private List<VllmStats> stats() {
