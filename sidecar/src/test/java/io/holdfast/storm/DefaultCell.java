@@ -97,6 +97,11 @@ record DefaultCell(StockEngine engine, int atATime, int answer, Head head, Flood
                         Math.min(engine.capacity() / 8, engine.context() - LONGEST_TEXT - answer - 512));
     }
 
+    /** Whether what runs at once needs the whole cache: an engine evicts then whatever can be evicted, held or not. */
+    boolean fills() {
+        return (long) atATime * (LONGEST_PROMPT + answer) + headTokens() > engine.capacity();
+    }
+
     int rounds() {
         return engine.capacity() > 500_000 ? 6 : engine.capacity() > 100_000 ? 7 : 8;
     }
