@@ -54,7 +54,8 @@ final class EventPath implements VirtualEngine.Ear, QuietStream.ReplayRequester 
         this.engine = engine;
         this.oracle = oracle;
         this.heard = heard;
-        this.stream = new QuietStream(new News(sink), replay ? Optional.of(this) : Optional.empty(), time.now());
+        this.stream = new QuietStream(
+                oracle.watching() ? new News(sink) : sink, replay ? Optional.of(this) : Optional.empty(), time.now());
         engine.listen(this);
         if (engine.isUp()) {
             up();

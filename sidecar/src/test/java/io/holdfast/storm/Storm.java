@@ -189,7 +189,8 @@ final class Storm {
                     longestAnswer,
                     random.nextInt(3) == 0,
                     settings.maxPromptTokens(),
-                    Optional.of(effect()));
+                    Optional.of(effect()),
+                    Optional.empty());
             double appetite = two ? 0.45 : 0.6 + 0.8 * random.nextDouble();
             StormProcess process = new StormProcess(
                     name + (i == 0 ? " first" : " second"), time, random.split(), oracle, engine, written, appetite);

@@ -63,6 +63,7 @@ final class StormOracle {
 
     private final Timeline time;
     private final boolean tracing;
+    private final boolean watching;
     private final Map<Key, Account> accounts = new LinkedHashMap<>();
     private final Map<String, Story> stories = new HashMap<>();
     private final Map<Long, Long> parents = new HashMap<>();
@@ -87,9 +88,20 @@ final class StormOracle {
     final TouchOracle touches;
 
     StormOracle(Timeline time, boolean tracing) {
+        this(time, tracing, true);
+    }
+
+    /** @param watching whether each block is followed; where not, a cache may have millions of them */
+    StormOracle(Timeline time, boolean tracing, boolean watching) {
         this.time = time;
         this.touches = new TouchOracle(time, this::fail, this::trace);
         this.tracing = tracing;
+        this.watching = watching;
+    }
+
+    /** Whether each block is followed. */
+    boolean watching() {
+        return watching;
     }
 
     /** Tells each step, for whoever looks into one storm. */

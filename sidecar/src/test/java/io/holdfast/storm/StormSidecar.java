@@ -3,6 +3,7 @@ package io.holdfast.storm;
 import io.holdfast.core.Controller;
 import io.holdfast.core.ControllerSettings;
 import io.holdfast.core.EngineView;
+import io.holdfast.core.backend.AutoBackend;
 import io.holdfast.core.backend.Backend;
 import io.holdfast.core.backend.BackendTraits;
 import io.holdfast.core.backend.BackendTraits.Need;
@@ -99,6 +100,7 @@ final class StormSidecar {
      *
      * @param promisesSizes whether the largest prompt is written down, or left to be measured
      * @param measuring how it is measured what holds do, for which holds are let go now and then
+     * @param instead all that decides, in the place of the above; the backend is chosen then
      */
     record Written(
             Duration tick,
@@ -108,7 +110,8 @@ final class StormSidecar {
             int longestAnswer,
             boolean promisesSizes,
             int longest,
-            Optional<EffectSettings> measuring) {
+            Optional<EffectSettings> measuring,
+            Optional<ControllerSettings> instead) {
 
         /** One who does not measure. */
         Written(
@@ -119,13 +122,53 @@ final class StormSidecar {
                 int longestAnswer,
                 boolean promisesSizes,
                 int longest) {
-            this(tick, automatic, automaticLease, way, longestAnswer, promisesSizes, longest, Optional.empty());
+            this(
+                    tick,
+                    automatic,
+                    automaticLease,
+                    way,
+                    longestAnswer,
+                    promisesSizes,
+                    longest,
+                    Optional.empty(),
+                    Optional.empty());
+        }
+
+        /** One who wrote what gives these settings, beside an engine that can be held on in this way. */
+        Written(ControllerSettings settings, Way way) {
+            this(
+                    settings.tick(),
+                    settings.automaticHolds() != AutomaticHolds.OFF,
+                    settings.automaticLease(),
+                    way,
+                    0,
+                    false,
+                    0,
+                    settings.effect(),
+                    Optional.of(settings));
         }
 
         /** The same by another backend. */
         Written by(Way other) {
             return new Written(
-                    tick, automatic, automaticLease, other, longestAnswer, promisesSizes, longest, measuring);
+                    tick, automatic, automaticLease, other, longestAnswer, promisesSizes, longest, measuring, instead);
+        }
+
+        private ControllerSettings settings(String id) {
+            return instead.orElseGet(() -> new ControllerSettings(
+                    id,
+                    new BudgetSettings(
+                            SHARE,
+                            promisesSizes
+                                    ? Optional.of(new RequestSizes(OptionalInt.of(longest), longestAnswer))
+                                    : Optional.empty(),
+                            "--context-length"),
+                    automatic ? AutomaticHolds.ON : AutomaticHolds.OFF,
+                    automaticLease,
+                    ControllerSettings.LEAST_SAVING,
+                    tick,
+                    ControllerSettings.OWN_REQUESTS_AN_HOUR,
+                    measuring));
         }
     }
 
@@ -179,28 +222,14 @@ final class StormSidecar {
             }
         });
         this.controller = new Controller(
-                new ControllerSettings(
-                        id,
-                        new BudgetSettings(
-                                SHARE,
-                                written.promisesSizes()
-                                        ? Optional.of(new RequestSizes(
-                                                OptionalInt.of(written.longest()), written.longestAnswer()))
-                                        : Optional.empty(),
-                                "--context-length"),
-                        written.automatic() ? AutomaticHolds.ON : AutomaticHolds.OFF,
-                        written.automaticLease(),
-                        ControllerSettings.LEAST_SAVING,
-                        written.tick(),
-                        ControllerSettings.OWN_REQUESTS_AN_HOUR,
-                        written.measuring()),
+                written.settings(id),
                 network.engine().isVllm() ? RequestRules.vllm() : RequestRules.sglang(),
                 switch (written.way()) {
                     case DRY_RUN -> Backends.only(new DryRunBackend());
                     case PIN_BLOCKS -> new Backends(new PlayedBackend(), List.of(), Optional.of(this::sendAtOnce));
-                    case SESSION_HOLD -> holding(touches.sessions());
-                    case PRIORITY_TOUCH -> holding(touches.priorities());
-                    case KEEP_WARM -> holding(touches.warm());
+                    case SESSION_HOLD -> holding(touches.sessions(), written);
+                    case PRIORITY_TOUCH -> holding(touches.priorities(), written);
+                    case KEEP_WARM -> holding(touches.warm(), written);
                 },
                 new Ledger(new PlayedStore()),
                 acting,
@@ -302,8 +331,11 @@ final class StormSidecar {
     }
 
     /** Whatever a sidecar of a stock engine knows of releases, or counts, its own entries. */
-    private Backends holding(Backend backend) {
-        return new Backends(backend, List.of(touches.sessions(), touches.priorities()), Optional.of(touches::send));
+    private Backends holding(Backend backend, Written written) {
+        return written.instead().isPresent()
+                ? new Backends(
+                        new AutoBackend(List.of(backend), time::now), List.of(backend), Optional.of(touches::send))
+                : new Backends(backend, List.of(touches.sessions(), touches.priorities()), Optional.of(touches::send));
     }
 
     /** A touch leaves. */

@@ -23,6 +23,7 @@ import io.holdfast.rules.sglang.SglangSettings;
 import io.holdfast.rules.vllm.VllmSettings;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -71,6 +72,9 @@ final class VirtualEngine {
     }
 
     private record Call(Runnable work, Runnable lost) {}
+
+    /** An answer counts on from here, whatever was asked. */
+    private static final int FIRST_OF_ANSWER = 7;
 
     private static final long EVENTLESS_PASS = 50_000;
 
@@ -412,7 +416,7 @@ final class VirtualEngine {
         clock.now = time.now();
         long born = life;
         Gpu gpu = new Gpu(speed, faults, clock, () -> false);
-        Model model = request -> 7 + request.answered();
+        Model model = request -> FIRST_OF_ANSWER + request.answered();
         Consumer<List<CacheEvent>> publisher = events -> publish(born, events);
         return vllm
                 ? EngineRules.vllm(settings, faults, clock, gpu, model, publisher)
@@ -474,6 +478,10 @@ final class VirtualEngine {
 
     private void publish(long of, List<CacheEvent> events) {
         for (CacheEvent event : events) {
+            if (!oracle.watching()) {
+                unwatched(event);
+                continue;
+            }
             switch (event) {
                 case CacheEvent.Stored stored -> {
                     Optional<Long> parent = stored.parent().map(BlockName::hash);
@@ -515,6 +523,30 @@ final class VirtualEngine {
                 List.copyOf(ears).forEach(ear -> ear.batch(frame));
             }
         });
+    }
+
+    private void unwatched(CacheEvent event) {
+        switch (event) {
+            case CacheEvent.Stored stored -> encoder.stored(chain(stored));
+            case CacheEvent.Removed removed -> {
+                long[] blocks =
+                        removed.blocks().stream().mapToLong(BlockName::hash).toArray();
+                encoder.removed(blocks, 0, blocks.length, removed.tier(), 0);
+            }
+            case CacheEvent.Cleared _ -> encoder.cleared();
+        }
+    }
+
+    /** A prompt and what every engine answers to it. */
+    static int[] answered(int[] prompt, int answer) {
+        int[] said = Arrays.copyOf(prompt, prompt.length + answer);
+        Arrays.setAll(said, i -> i < prompt.length ? prompt[i] : FIRST_OF_ANSWER + i - prompt.length);
+        return said;
+    }
+
+    /** When the pass that is under way ends: what it says is said then. */
+    long passEnds() {
+        return Math.max(clock.now, time.now());
     }
 
     private void forgetOldest() {

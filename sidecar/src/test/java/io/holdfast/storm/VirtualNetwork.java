@@ -108,7 +108,6 @@ final class VirtualNetwork {
     /** A request of a prompt, which waits for its turn; the answer counts the tokens that were found in the cache. */
     void generate(int[] tokens, RequestOptions options, Consumer<Reply> answer) {
         VirtualEngine to = engine;
-        long[] blocks = to.names(tokens);
         if (!options.session().isEmpty()) {
             oracle.touches.opens(who, options.session());
         }
@@ -118,7 +117,7 @@ final class VirtualNetwork {
                         options,
                         cached -> {
                             if (options.priority() > 0) {
-                                oracle.touches.served(who, to, blocks);
+                                oracle.touches.served(who, to, to.names(tokens));
                             }
                             served.accept(cached);
                         },
@@ -127,7 +126,7 @@ final class VirtualNetwork {
 
     /** A touch is about to leave; {@code certain} is what the sidecar says of its view of the cache. */
     void touches(long lastBlock, Optional<String> unwanted, boolean certain) {
-        boolean told = certain && oracle.isFair(who, 20 * Timeline.SECOND);
+        boolean told = certain && oracle.watching() && oracle.isFair(who, 20 * Timeline.SECOND);
         oracle.touches.sends(who, engine, lastBlock, unwanted, told);
     }
 

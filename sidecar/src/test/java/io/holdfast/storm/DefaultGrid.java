@@ -1,0 +1,103 @@
+package io.holdfast.storm;
+
+import io.holdfast.storm.DefaultCell.Flood;
+import io.holdfast.storm.DefaultCell.Head;
+import io.holdfast.storm.StockEngine.Kind;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/** All combinations of sizes that stock engines accept and that have room for two requests, and a slice of them. */
+final class DefaultGrid {
+    static final int[] ANSWERS = {1, 8, 64, 500};
+    private static final int[] SGLANG_PAGES = {1, 16, 64};
+    private static final int[] VLLM_PAGES = {16, 32, 64};
+    private static final int[] CONTEXTS = {8_192, 32_768, 131_072};
+    private static final int[] AT_A_TIME = {1, 4, 16, 64};
+    private static final int[] CAPACITIES = {8_192, 24_576, 65_536, 200_000, 1_000_000};
+    /** The largest cache is played in the slice only where that takes no longer than that of smaller ones. */
+    private static final int LARGEST_OF_SLICE = 200_000;
+
+    private DefaultGrid() {}
+
+    static List<DefaultCell> all() {
+        List<DefaultCell> cells = new ArrayList<>();
+        for (Kind kind : Kind.values()) {
+            for (int page : kind.isVllm() ? VLLM_PAGES : SGLANG_PAGES) {
+                for (int context : CONTEXTS) {
+                    for (int capacity : CAPACITIES) {
+                        add(cells, new StockEngine(kind, page, context, capacity));
+                    }
+                }
+            }
+        }
+        return cells;
+    }
+
+    private static void add(List<DefaultCell> cells, StockEngine engine) {
+        for (int atATime : AT_A_TIME) {
+            for (int answer : ANSWERS) {
+                for (Head head : Head.values()) {
+                    for (Flood flood : List.of(Flood.WHOLE, Flood.HALVES)) {
+                        DefaultCell cell = new DefaultCell(engine, atATime, answer, head, flood);
+                        // What is kept without being used does not care.
+                        if (cell.exists()
+                                && !(flood == Flood.HALVES && engine.kind().keepsUnused())) {
+                            cells.add(cell);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /** So few that every two sizes that go together are played together once. */
+    static List<DefaultCell> slice() {
+        List<DefaultCell> candidates = all().stream()
+                .filter(cell -> cell.engine().capacity() <= LARGEST_OF_SLICE)
+                .toList();
+        List<DefaultCell> chosen = new ArrayList<>();
+        Set<String> missing = new HashSet<>();
+        candidates.forEach(cell -> missing.addAll(pairs(cell)));
+        while (!missing.isEmpty()) {
+            DefaultCell best = candidates.stream()
+                    .max(Comparator.comparingLong(cell ->
+                            pairs(cell).stream().filter(missing::contains).count()))
+                    .orElseThrow();
+            chosen.add(best);
+            missing.removeAll(pairs(best));
+        }
+        return chosen;
+    }
+
+    /** Pairs that no cell of these has. */
+    static Set<String> missingPairs(List<DefaultCell> cells) {
+        Set<String> missing = new HashSet<>();
+        all().stream()
+                .filter(cell -> cell.engine().capacity() <= LARGEST_OF_SLICE)
+                .forEach(cell -> missing.addAll(pairs(cell)));
+        cells.forEach(cell -> missing.removeAll(pairs(cell)));
+        return missing;
+    }
+
+    private static List<String> pairs(DefaultCell cell) {
+        List<String> sizes = List.of(
+                "engine " + cell.engine().kind(),
+                "page " + cell.engine().page(),
+                "context " + cell.engine().context(),
+                "capacity " + cell.engine().capacity(),
+                "at a time " + cell.atATime(),
+                "answer " + cell.answer(),
+                "head " + cell.head(),
+                "flood " + cell.flood());
+        List<String> pairs = new ArrayList<>();
+        for (int i = 0; i < sizes.size(); i++) {
+            for (int j = i + 1; j < sizes.size(); j++) {
+                pairs.add(sizes.get(i) + ", " + sizes.get(j));
+            }
+        }
+        return pairs;
+    }
+}
