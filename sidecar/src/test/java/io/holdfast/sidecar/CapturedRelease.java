@@ -10,6 +10,7 @@ import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
+import java.nio.channels.ClosedSelectorException;
 import java.nio.charset.StandardCharsets;
 import java.util.HexFormat;
 import java.util.Objects;
@@ -74,7 +75,7 @@ final class CapturedRelease implements AutoCloseable {
                     }
                 }
             }
-        } catch (ZMQException | ZError.IOException e) {
+        } catch (ZMQException | ZError.IOException | ClosedSelectorException e) {
             // The context was closed.
         }
     }
