@@ -158,15 +158,18 @@ final class EngineContact implements AutoCloseable {
         return answers.given().stream()
                 .filter(Reply.Answer::wantsKey)
                 .findFirst()
-                .map(refusal -> new SidecarException(target.apiKeyEnv()
-                        .map(variable -> target.url() + " refuses the key in " + variable + " (HTTP " + refusal.status()
-                                + "): put its --api-key there.")
-                        .orElseGet(() -> target.url() + " asks for a key (HTTP " + refusal.status()
-                                + "): put its --api-key into an environment variable and name that with"
-                                + " --api-key-env.")))
+                .map(refusal -> withoutKey(target, refusal.status()))
                 .orElseGet(() -> new SidecarException("What answers at " + target.url()
                         + " is neither SGLang nor vLLM as far as /server_info, /version and /metrics tell; if it is"
                         + " one all the same, say which with --type."));
+    }
+
+    private static SidecarException withoutKey(EngineTarget target, int status) {
+        return new SidecarException(target.apiKeyEnv()
+                .map(variable -> target.url() + " refuses the key in " + variable + " (HTTP " + status
+                        + "): put its --api-key there.")
+                .orElseGet(() -> target.url() + " asks for a key (HTTP " + status
+                        + "): put its --api-key into an environment variable and name that with --api-key-env."));
     }
 
     private static Optional<EngineType> recognised(Answers answers) {
@@ -204,6 +207,18 @@ final class EngineContact implements AutoCloseable {
             }
         });
         return locked;
+    }
+
+    /**
+     * Goes no further where a route asks for a key that it was not given.
+     *
+     * @throws SidecarException with one sentence that says how to give it
+     */
+    void requireKeyFor(String route) {
+        Integer refusal = locked().get(route);
+        if (refusal != null) {
+            throw withoutKey(target, refusal);
+        }
     }
 
     EngineTarget target() {

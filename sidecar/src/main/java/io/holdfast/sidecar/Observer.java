@@ -121,6 +121,8 @@ public final class Observer implements AutoCloseable {
     public static Observer open(EngineTarget target, Optional<FrameRecorder> recorder, RandomGenerator random) {
         EngineContact contact = EngineContact.open(target);
         try {
+            // Without it an SGLang does not say where it publishes.
+            contact.requireKeyFor(EngineContact.INFO);
             Observer observer = new Observer(contact, recorder, random);
             observer.begin();
             return observer;

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
+import io.holdfast.rules.fault.ServerFault;
 import io.holdfast.rules.vllm.VllmSettings;
 import io.vertx.core.Vertx;
 import java.io.IOException;
@@ -220,6 +221,17 @@ class ObserverTest {
             assertThatThrownBy(() -> open(EngineTarget.of(engine.uri()), Optional.empty()))
                     .isInstanceOf(SidecarException.class)
                     .hasMessageStartingWith("The engine publishes no events: start it with --kv-events-config");
+        }
+    }
+
+    @Test
+    void engineThatAsksForAKey_isRefusedWithTheOption() {
+        try (Emulator engine =
+                Emulator.start(vertx, TestBed.fast().withFaults(List.of(new ServerFault.ApiKey("sk-1"))))) {
+            assertThatThrownBy(() -> open(EngineTarget.of(engine.uri()), Optional.empty()))
+                    .isInstanceOf(SidecarException.class)
+                    .hasMessage(engine.uri() + " asks for a key (HTTP 401): put its --api-key into an environment"
+                            + " variable and name that with --api-key-env.");
         }
     }
 
