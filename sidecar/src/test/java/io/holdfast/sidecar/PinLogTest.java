@@ -37,7 +37,7 @@ class PinLogTest {
                     "INFO Engine demo hold " + lost + ", 8 blocks.* lost: .*",
                     "INFO Engine demo can hold by pin_blocks: .*automaticHolds.*");
             Eventually.see(
-                    "a line each of what was called and what came of it, in " + news.lines + "; missing",
+                    "a line each of what was called and what came of it; missing",
                     () -> wanted.stream()
                             .filter(line -> Stream.concat(calls.lines.stream(), news.lines.stream())
                                     .noneMatch(said -> said.matches(line)))
