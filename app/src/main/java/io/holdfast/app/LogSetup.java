@@ -34,7 +34,14 @@ public final class LogSetup extends ContextAwareBase implements Configurator {
     /** What this logger tells is told at any level: it is not much. */
     static final String ALWAYS = "io.holdfast.sidecar.process";
 
+    /** What becomes of engines and holds: bounded lines, which a sidecar's log has unless it is told otherwise. */
+    static final String NEWS = "io.holdfast.news";
+
+    private static final String SUMMARY = "io.holdfast.summary";
+
     static final String STANDSTILL = "io.vertx.core.impl.BlockedThreadChecker";
+
+    private static final String SHORT = "%d{HH:mm:ss.SSS} %-5level %logger{20} %msg%kvp%n";
 
     /** For the service loader. */
     public LogSetup() {}
@@ -48,7 +55,7 @@ public final class LogSetup extends ContextAwareBase implements Configurator {
         standardError.setContext(context);
         standardError.setName("err");
         standardError.setTarget(ConsoleTarget.SystemErr.getName());
-        standardError.setEncoder(text(context));
+        standardError.setEncoder(text(context, SHORT));
         standardError.start();
         context.getLogger(Logger.ROOT_LOGGER_NAME).addAppender(standardError);
         context.getLogger(Logger.ROOT_LOGGER_NAME)
@@ -56,7 +63,7 @@ public final class LogSetup extends ContextAwareBase implements Configurator {
                         Optional.ofNullable(System.getenv("HOLDFAST_LOG")).orElse(""), Level.WARN));
         // One sentence an engine every ten minutes, for whoever reads this log later.
         if (System.getenv("HOLDFAST_LOG") == null) {
-            context.getLogger("io.holdfast.summary").setLevel(Level.INFO);
+            context.getLogger(SUMMARY).setLevel(Level.INFO);
         }
         context.getLogger(ALWAYS).setLevel(Level.INFO);
         // Vert.x registers its gauge of active requests more than once; Micrometer keeps the first and warns.
@@ -73,16 +80,26 @@ public final class LogSetup extends ContextAwareBase implements Configurator {
         return ExecutionStatus.DO_NOT_INVOKE_NEXT_IF_ANY;
     }
 
+    /** How a log is written. */
+    enum Form {
+        /** For a person at a terminal. */
+        TERMINAL,
+        /** For a person who reads it later: with the date. */
+        TEXT,
+        /** An object a line. */
+        JSON
+    }
+
     /**
      * Has the log go by what was asked for: a flag before a variable.
      *
-     * @return whether it is JSON, an object a line
      * @throws CommandException where the words are none of those
      */
-    static boolean choose(Map<String, String> environment, @Nullable String level, @Nullable String format) {
+    static Form choose(Map<String, String> environment, @Nullable String level, @Nullable String format) {
         String how = Optional.ofNullable(format)
                 .or(() -> Optional.ofNullable(environment.get("HOLDFAST_LOG_FORMAT")))
-                .orElse("auto");
+                .orElse("text");
+        // The third was the default once, and stands in files.
         require(Set.of("auto", "json", "text"), format == null ? "HOLDFAST_LOG_FORMAT" : "--log-format", how);
         Optional<String> least =
                 Optional.ofNullable(level).or(() -> Optional.ofNullable(environment.get("HOLDFAST_LOG")));
@@ -90,19 +107,27 @@ public final class LogSetup extends ContextAwareBase implements Configurator {
                 Set.of("error", "warn", "info", "debug", "trace", "off"),
                 level == null ? "HOLDFAST_LOG" : "--log-level",
                 word.toLowerCase(Locale.ROOT)));
-        boolean json = how.equals("json") || (how.equals("auto") && !isTerminal());
+        Form form = how.equals("json") ? Form.JSON : isTerminal() ? Form.TERMINAL : Form.TEXT;
         if (!(LoggerFactory.getILoggerFactory() instanceof LoggerContext context)
                 || System.getProperty("logback.configurationFile") != null) {
-            return json;
+            return form;
         }
         context.getLogger(STANDSTILL).setLevel(null);
-        least.ifPresent(word -> context.getLogger(Logger.ROOT_LOGGER_NAME).setLevel(Level.toLevel(word, Level.WARN)));
+        context.getLogger(NEWS).setLevel(least.isPresent() ? null : Level.INFO);
+        least.ifPresent(word -> {
+            context.getLogger(Logger.ROOT_LOGGER_NAME).setLevel(Level.toLevel(word, Level.WARN));
+            context.getLogger(SUMMARY).setLevel(null);
+        });
         if (context.getLogger(Logger.ROOT_LOGGER_NAME).getAppender("err")
                 instanceof ConsoleAppender<ILoggingEvent> err) {
-            Encoder<ILoggingEvent> encoder = json ? json(context) : text(context);
-            err.setEncoder(encoder);
+            err.setEncoder(
+                    switch (form) {
+                        case JSON -> json(context);
+                        case TEXT -> text(context, "%d{\"yyyy-MM-dd'T'HH:mm:ss.SSSXXX\"} %-5level %msg%kvp%n");
+                        case TERMINAL -> text(context, SHORT);
+                    });
         }
-        return json;
+        return form;
     }
 
     private static void require(Set<String> known, String where, String written) {
@@ -124,10 +149,10 @@ public final class LogSetup extends ContextAwareBase implements Configurator {
         return encoder;
     }
 
-    private static Encoder<ILoggingEvent> text(LoggerContext context) {
+    private static Encoder<ILoggingEvent> text(LoggerContext context, String pattern) {
         PatternLayoutEncoder encoder = new PatternLayoutEncoder();
         encoder.setContext(context);
-        encoder.setPattern("%d{HH:mm:ss.SSS} %-5level %logger{20} %msg%kvp%n");
+        encoder.setPattern(pattern);
         encoder.start();
         return encoder;
     }

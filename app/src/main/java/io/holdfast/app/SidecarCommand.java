@@ -97,13 +97,20 @@ final class SidecarCommand implements Callable<Integer> {
             description = "Wait while another sidecar has the state directory, and take over when that one has ended.")
     private boolean standby;
 
-    @Option(names = "--log-level", paramLabel = "LEVEL", description = "error, warn, info or debug; also HOLDFAST_LOG.")
+    @Option(
+            names = "--log-level",
+            paramLabel = "LEVEL",
+            description = {
+                "error, warn, info or debug; also HOLDFAST_LOG.",
+                "Default: warn, and beside it the news: engines lost and back, the backend, holds made, lost and over."
+            })
     private @Nullable String logLevel;
 
     @Option(
             names = "--log-format",
             paramLabel = "FORMAT",
-            description = "text, json, or auto: text on a terminal, else json; also HOLDFAST_LOG_FORMAT.")
+            description = "text (the default; with the date where no terminal is) or json, an object a line; also"
+                    + " HOLDFAST_LOG_FORMAT.")
     private @Nullable String logFormat;
 
     SidecarCommand() {}
@@ -116,7 +123,7 @@ final class SidecarCommand implements Callable<Integer> {
             out.flush();
             return ExitCode.OK;
         }
-        boolean json = LogSetup.choose(System.getenv(), logLevel, logFormat);
+        LogSetup.Form form = LogSetup.choose(System.getenv(), logLevel, logFormat);
         ConfigSources sources = sources(System.getenv());
         if (checkOnly) {
             sources.check();
@@ -139,7 +146,7 @@ final class SidecarCommand implements Callable<Integer> {
             Optional<Sidecar> started =
                     standby ? takeOver(follower, stop) : Optional.of(Sidecar.start(vertx, sources, showText, registry));
             if (started.isPresent()) {
-                serve(started.get(), sources, effective, json, stop);
+                serve(started.get(), sources, effective, form, stop);
             }
         } finally {
             vertx.close().await();
@@ -160,12 +167,12 @@ final class SidecarCommand implements Callable<Integer> {
     }
 
     private void serve(
-            Sidecar started, ConfigSources sources, EffectiveConfig effective, boolean json, UntilStopped stop)
+            Sidecar started, ConfigSources sources, EffectiveConfig effective, LogSetup.Form form, UntilStopped stop)
             throws InterruptedException {
         try (Sidecar sidecar = started) {
-            HangUp.handle(() -> reload(sidecar, sources, json));
+            HangUp.handle(() -> reload(sidecar, sources, form));
             say("holdfast sidecar listens on " + sidecar.uri());
-            tell("configuration", effective.lines(), json);
+            tell("configuration", effective.lines(), form);
             stop.await();
             say("holdfast sidecar lets go of what it holds, and ends");
         }
@@ -205,22 +212,27 @@ final class SidecarCommand implements Callable<Integer> {
         }
     }
 
-    private void reload(Sidecar sidecar, ConfigSources sources, boolean json) {
+    private void reload(Sidecar sidecar, ConfigSources sources, LogSetup.Form form) {
         try {
-            tell(sidecar.reload().sentence(), sources.read().lines(), json);
+            tell(sidecar.reload().sentence(), sources.read().lines(), form);
         } catch (SidecarException e) {
-            tell("Nothing is reloaded: " + e.getMessage(), List.of(), json);
+            tell("Nothing is reloaded: " + e.getMessage(), List.of(), form);
         }
     }
 
-    /** On standard output where a person reads it, else as an event of the log. */
-    private void tell(String what, List<String> lines, boolean json) {
-        if (json) {
-            LOG.atInfo().addKeyValue("lines", lines).log(what);
-        } else {
-            PrintWriter out = spec.commandLine().getOut();
-            out.println(lines.isEmpty() ? what : what.replaceFirst("\\.$", "") + ":");
-            lines.forEach(line -> out.println("  " + line));
+    /** On standard output where a person sees it at once, else in the log. */
+    private void tell(String what, List<String> lines, LogSetup.Form form) {
+        switch (form) {
+            case JSON -> LOG.atInfo().addKeyValue("lines", lines).log(what);
+            case TEXT -> {
+                LOG.info(what);
+                lines.forEach(LOG::info);
+            }
+            case TERMINAL -> {
+                PrintWriter out = spec.commandLine().getOut();
+                out.println(lines.isEmpty() ? what : what.replaceFirst("\\.$", "") + ":");
+                lines.forEach(line -> out.println("  " + line));
+            }
         }
     }
 }

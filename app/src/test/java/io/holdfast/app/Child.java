@@ -14,20 +14,23 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
 /** A command in a process of its own, started with the options that the launcher gives it. */
 final class Child implements AutoCloseable {
     private final Process process;
     private final BufferedReader out;
+    private final BlockingQueue<Optional<String>> errLines = new LinkedBlockingQueue<>();
     private final CompletableFuture<String> err;
 
     private Child(Process process) {
         this.process = process;
         this.out = new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
         this.err = CompletableFuture.supplyAsync(
-                () -> text(process.getErrorStream()),
+                () -> text(process.getErrorStream(), errLines),
                 reading -> Thread.ofPlatform().daemon().start(reading));
     }
 
@@ -68,6 +71,16 @@ final class Child implements AutoCloseable {
     String line() throws IOException {
         return Optional.ofNullable(out.readLine())
                 .orElseThrow(() -> new AssertionError("The child ended before it said anything; it told: " + end()));
+    }
+
+    /** Awaits a line with this word on standard error. */
+    String errorLine(String word) throws InterruptedException {
+        for (Optional<String> line = errLines.take(); line.isPresent(); line = errLines.take()) {
+            if (line.get().contains(word)) {
+                return line.get();
+            }
+        }
+        throw new AssertionError("The child ended and never said " + word + ": " + end());
     }
 
     /** Asks it to stop as {@code kill} does, and awaits its end. */
@@ -135,11 +148,21 @@ final class Child implements AutoCloseable {
         }
     }
 
-    private static String text(InputStream stream) {
-        try (stream) {
-            return new String(stream.readAllBytes(), StandardCharsets.UTF_8);
+    private static String text(InputStream stream, BlockingQueue<Optional<String>> lines) {
+        StringBuilder whole = new StringBuilder();
+        try (BufferedReader reader = new BufferedReader(new InputStreamReader(stream, StandardCharsets.UTF_8))) {
+            for (int line = 0, next = reader.read(); next >= 0; next = reader.read()) {
+                whole.append((char) next);
+                if (next == '\n') {
+                    lines.add(Optional.of(whole.substring(line, whole.length() - 1)));
+                    line = whole.length();
+                }
+            }
+            return whole.toString();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
+        } finally {
+            lines.add(Optional.empty());
         }
     }
 

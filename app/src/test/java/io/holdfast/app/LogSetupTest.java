@@ -30,6 +30,9 @@ class LogSetupTest {
         assertThat(context.getLogger("io.netty.bootstrap.ServerBootstrap").getLevel())
                 .isEqualTo(Level.ERROR);
         assertThat(context.getLogger("io.holdfast").isInfoEnabled()).isFalse();
+        assertThat(context.getLogger(LogSetup.NEWS).isInfoEnabled())
+                .as("the sidecar of a demo tells none")
+                .isFalse();
         assertThat(context.getLogger(LogSetup.STANDSTILL).isWarnEnabled())
                 .as("no stack trace at a terminal")
                 .isFalse();

@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -102,9 +103,10 @@ class SidecarProcessTest {
     }
 
     @Test
-    void log_isOneObjectALineWhereNobodyReadsIt() throws IOException {
+    void log_isOneObjectALineWhereThatIsAskedFor() throws IOException {
         Path file = write(engine("a", 9));
-        try (Child child = Child.start("sidecar", "--config", file.toString(), "--log-level", "info");
+        try (Child child = Child.start(
+                        "sidecar", "--config", file.toString(), "--log-level", "info", "--log-format", "json");
                 Http sidecar = new Http(served(child))) {
             assertThat(sidecar.get("/startupz").status()).isEqualTo(200);
             CommandRun told = child.stop();
@@ -120,13 +122,36 @@ class SidecarProcessTest {
     }
 
     @Test
-    void textAskedForByAVariable_isText() throws IOException {
+    void log_isLinesWithTheirDateWhereNoTerminalIs() throws IOException {
         Path file = write(engine("a", 9));
-        try (Child child = Child.start(Map.of("HOLDFAST_LOG_FORMAT", "text"), "sidecar", "--config", file.toString());
-                Http sidecar = new Http(served(child))) {
-            assertThat(sidecar.get("/startupz").status()).isEqualTo(200);
-            assertThat(child.line()).isEqualTo("configuration:");
-            assertThat(child.line()).startsWith("  listen.port = 0 (").endsWith("sidecar.yaml:1)");
+        for (Map<String, String> variables : List.of(Map.<String, String>of(), Map.of("HOLDFAST_LOG_FORMAT", "auto"))) {
+            try (Child child = Child.start(variables, "sidecar", "--config", file.toString());
+                    Http sidecar = new Http(served(child))) {
+                assertThat(sidecar.get("/startupz").status()).isEqualTo(200);
+                CommandRun told = child.stop();
+
+                assertThat(told.err().lines())
+                        .allSatisfy(line -> assertThat(line)
+                                .matches("[0-9]{4}(-[0-9]{2}){2}T[0-9:.]{12}([+-][0-9]{2}:[0-9]{2}|Z)"
+                                        + " (INFO|WARN|ERROR) +.+"));
+                assertThat(told.err()).contains(" INFO  listen.port = 0 (").contains("sidecar.yaml:1)");
+            }
+        }
+    }
+
+    /** The log of a start with nothing but a wrong address. */
+    @Test
+    void engineThatIsNotThere_isInTheLogByDefault() throws Exception {
+        try (Child child =
+                Child.start("sidecar", "--engine", NOBODY, "--port", "0", "--state-directory", folder.toString())) {
+            assertThat(child.line()).startsWith(LISTENS);
+
+            String told = child.errorLine("does not answer");
+
+            assertThat(told)
+                    .contains(" WARN  Engine main does not answer: ")
+                    .contains("Nothing listens at " + NOBODY + ": is the engine running?")
+                    .endsWith("see that it runs, and that engines.main.url is its address.");
         }
     }
 

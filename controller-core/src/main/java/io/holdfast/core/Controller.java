@@ -745,7 +745,7 @@ public final class Controller {
         silent.ifPresent(cache -> cache.readings(readings));
         lastReadings = own.usersOnly(readings, originNanos);
         planNow |= idle();
-        probing.answering(readings.runningRequests().number().isPresent());
+        probing.answering(readings.runningRequests().number().isPresent(), nowNanos);
         observers.readings(lastReadings, originNanos);
         learning.readings(plausible(lastReadings), nowNanos).ifPresent(this::learned);
         lookAt(plausible(lastReadings));

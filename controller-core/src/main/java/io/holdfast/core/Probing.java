@@ -4,15 +4,19 @@ import io.holdfast.core.backend.Backend;
 import io.holdfast.core.backend.Backends;
 import io.holdfast.core.backend.Capabilities;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 
 /**
- * Asks the backend what it can do on this engine: at the start, after a restart, when the engine answers again after a silence, and when what it
- * said turned out not to be so.
+ * Asks the backend what it can do on this engine: at the start, after a restart, when the engine answers again after a silence
+ * in which another one can have been started, and when what it said turned out not to be so.
  */
 final class Probing {
+    /** No engine is started anew in less, and a busy one is silent for some seconds now and then. */
+    private static final long SILENCE_NANOS = 5_000_000_000L;
+
     private final Backends backends;
     private final Executor acting;
     private final Executor owner;
@@ -21,7 +25,7 @@ final class Probing {
 
     private boolean wanted = true;
     private boolean underWay;
-    private boolean answering;
+    private OptionalLong silentSince = OptionalLong.empty();
     private Optional<Capabilities> found = Optional.empty();
 
     /**
@@ -54,10 +58,15 @@ final class Probing {
         wanted = true;
     }
 
-    /** Whether the engine just told its numbers. */
-    void answering(boolean answers) {
-        wanted |= answers && !answering;
-        answering = answers;
+    /** Hears whether the engine just told its numbers. */
+    void answering(boolean answers, long nowNanos) {
+        if (!answers) {
+            silentSince = OptionalLong.of(silentSince.orElse(nowNanos));
+            return;
+        }
+        // A question that is under way is answered by whoever answers now.
+        wanted |= !underWay && silentSince.isPresent() && nowNanos - silentSince.getAsLong() >= SILENCE_NANOS;
+        silentSince = OptionalLong.empty();
     }
 
     /** Asks, if that is wanted and no question is under way. */

@@ -80,6 +80,30 @@ final class ControllerTest {
     }
 
     @Test
+    void probe_lateReadings_areNoReasonForAnother_andALongSilenceIs() {
+        EngineReadings none = EngineReadings.unknown("The engine did not answer within 2 s.");
+        assertThat(harness.engine.probes).isEqualTo(1);
+        for (int i = 0; i < 20; i++) {
+            harness.now += Duration.ofSeconds(2).toNanos();
+            harness.controller.readings(none);
+            harness.settle();
+            harness.now += Duration.ofSeconds(2).toNanos();
+            harness.idle();
+            harness.settle();
+        }
+        assertThat(harness.engine.probes).as("of one incarnation").isEqualTo(1);
+
+        for (int i = 0; i < 4; i++) {
+            harness.controller.readings(none);
+            harness.settle();
+            harness.now += Duration.ofSeconds(2).toNanos();
+        }
+        harness.idle();
+        harness.settle();
+        assertThat(harness.engine.probes).as("another engine may answer by now").isEqualTo(2);
+    }
+
+    @Test
     void request_engineCannotPin_isRefusedWithItsWhy() {
         ControllerHarness stock = new ControllerHarness(
                 ControllerHarness.SETTINGS, new ControllerHarness.Disk(), new ControllerHarness.Engine());
@@ -96,6 +120,7 @@ final class ControllerTest {
         assertThat(stock.engine.probes).as("asked again without a reason").isEqualTo(1);
         stock.controller.readings(EngineReadings.unknown("it restarts"));
         stock.settle();
+        stock.now += Duration.ofSeconds(6).toNanos();
         stock.pass(Duration.ofSeconds(1));
         assertThat(stock.hold(1, 2).state()).isEqualTo(HoldState.HELD);
     }

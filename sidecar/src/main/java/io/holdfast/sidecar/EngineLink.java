@@ -69,6 +69,7 @@ final class EngineLink implements AutoCloseable {
     private final EngineHttp http;
     private final Optional<EngineHttp> lmcache;
     private final ProbedBackend backend;
+    private final EngineNews news;
     private final PinLog log;
     private final Controller controller;
     private final EmergencyRelease emergency;
@@ -115,7 +116,8 @@ final class EngineLink implements AutoCloseable {
         this.executor = shared.executor();
         this.ledger = new Ledger(store);
         this.probe = new EngineProbe(config, http, shared.clock());
-        this.log = new PinLog(config.id(), ledger, this::blockTokens, this::hold);
+        this.news = new EngineNews(config.id(), shared.clock());
+        this.log = new PinLog(config.id(), ledger, this::blockTokens, this::hold, news);
         RandomGenerator random = new SplittableRandom();
         this.lock = new EngineLock(Path.of(System.getProperty("java.io.tmpdir")), this::identity, shared.clock());
         EngineCalls calls = new EngineCalls(ledger, lock);
@@ -124,7 +126,7 @@ final class EngineLink implements AutoCloseable {
                 ledger,
                 new EngineFamily.BackendParts(config, http, admin, lmcache, shared.timer(), shared.clock(), random),
                 each -> calls.tracked(new MeteredBackend(each, config.id(), shared.registry(), log)));
-        this.backend = new ProbedBackend(backends.chosen(), config.id());
+        this.backend = new ProbedBackend(backends.chosen());
         this.controller = new Controller(
                 config.controllerSettings(),
                 config.family().requestRules(),
@@ -379,6 +381,19 @@ final class EngineLink implements AutoCloseable {
         }
         lasting.look();
         snapshots.look();
+    }
+
+    /** Tells the log what has changed since the last look. */
+    void tellNews() {
+        news.look(new EngineNews.Seen(
+                view().readings().runningRequests() instanceof Reading.Unknown unknown
+                        ? Optional.of(unknown.why())
+                        : Optional.empty(),
+                backend.name(),
+                capabilities(),
+                config.automaticHolds(),
+                unreadiness()));
+        log.look(holds());
     }
 
     /** Keeps what was learned because the process ends; completed when that is done, or cannot be. */

@@ -43,10 +43,15 @@ final class Limits implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Limits.class);
     private static final long LOOK_MILLIS = 1_000;
     private static final int END_SECONDS = 3;
+    /** A reason that stands for less is not told. */
+    private static final long STANDS_NANOS = 3_000_000_000L;
 
     /** One engine's lever with what acts for it. */
     private record Followed(
             EngineLimit engine, LimitLever lever, DevicePool pool, LimitFile ledger, Optional<String> unreadable) {}
+
+    /** Why a limit is not moved, and since when that is so. */
+    private record Said(String sentence, long sinceNanos) {}
 
     private final ScheduledExecutorService thread = Executors.newSingleThreadScheduledExecutor(
             Thread.ofPlatform().name("holdfast-kvcached").daemon().factory());
@@ -54,8 +59,7 @@ final class Limits implements AutoCloseable {
     private final Optional<SegmentWriter> writer;
     private final Optional<String> withoutWriter;
     private final Map<EngineLimit, Followed> followed = new LinkedHashMap<>();
-    /** Why each limit is not moved, at the last look. */
-    private final Map<EngineLimit, String> said = new LinkedHashMap<>();
+    private final Map<EngineLimit, Said> said = new LinkedHashMap<>();
 
     private final Map<EngineLimit, String> logged = new LinkedHashMap<>();
 
@@ -178,11 +182,19 @@ final class Limits implements AutoCloseable {
         LimitView view = each.lever.view();
         each.engine.seen(view, each.pool.excess());
         boolean stands = view.state() == LimitView.State.REQUESTED || view.state() == LimitView.State.IN_FORCE;
-        String before = said.getOrDefault(each.engine, "");
-        said.put(each.engine, stands ? "" : view.sentence());
-        // Twice, since an engine that was not asked yet has not answered either; and once.
-        if (!stands && before.equals(view.sentence()) && !before.equals(logged.put(each.engine, before))) {
-            LOG.warn("Engine {}: {}", each.engine.config().id(), view.sentence());
+        if (stands) {
+            said.remove(each.engine);
+            return;
+        }
+        long now = clock.getAsLong();
+        Said stood = said.compute(
+                each.engine,
+                (engine, before) -> before != null && before.sentence.equals(view.sentence())
+                        ? before
+                        : new Said(view.sentence(), now));
+        // An engine that was not asked yet has not answered either, and one answer may be late.
+        if (now - stood.sinceNanos >= STANDS_NANOS && !stood.sentence.equals(logged.put(each.engine, stood.sentence))) {
+            LOG.warn("Engine {}: {}", each.engine.config().id(), stood.sentence);
         }
     }
 

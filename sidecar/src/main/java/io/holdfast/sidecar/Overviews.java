@@ -61,6 +61,7 @@ final class Overviews {
         for (EngineLink link : engines.values()) {
             watch(link).look(now, wall.instant());
             decisions.look(link.id(), link.view(), link.holds());
+            link.tellNews();
         }
     }
 

@@ -1,5 +1,6 @@
 package io.holdfast.sidecar;
 
+import com.sun.management.OperatingSystemMXBean;
 import io.holdfast.sidecar.SharedServices.Seams;
 import io.holdfast.sidecar.SidecarConfig.Listen;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
@@ -12,6 +13,7 @@ import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.micrometer.MicrometerMetricsFactory;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.net.URI;
 import java.util.ArrayList;
 import java.util.List;
@@ -54,6 +56,10 @@ public final class Sidecar implements AutoCloseable {
     private static final int SERVER_SECONDS = 3;
     /** Not two a core: each has buffers of its own, and the API has little to do. */
     private static final int EVENT_LOOPS = 2;
+    /** Of memory, with automatic holds: docs/operations.md says where that comes from. */
+    private static final int LEAST_MEBIBYTES = 256;
+    /** An event loop that stood still for less is not told. */
+    static final int STANDSTILL_SECONDS = 10;
     /** So many looks without a round are a thread that hangs. */
     private static final int LOOKS = 20;
 
@@ -157,15 +163,23 @@ public final class Sidecar implements AutoCloseable {
     public static Vertx instrumented(PrometheusMeterRegistry registry) {
         registry.config().meterFilter(Metrics.unmatchedRoutes());
         return Vertx.builder()
-                .with(new VertxOptions()
-                        .setEventLoopPoolSize(EVENT_LOOPS)
-                        .setMetricsOptions(Metrics.http())
-                        // Else it makes a folder for cached files where temporary ones go, which may be read-only.
-                        .setFileSystemOptions(new FileSystemOptions()
-                                .setFileCachingEnabled(false)
-                                .setClassPathResolvingEnabled(false)))
+                .with(options())
                 .withMetrics(new MicrometerMetricsFactory(registry))
                 .build();
+    }
+
+    static VertxOptions options() {
+        return new VertxOptions()
+                .setEventLoopPoolSize(EVENT_LOOPS)
+                // A busy machine takes the processor away for seconds, which is no news and not to be mended here.
+                .setMaxEventLoopExecuteTime(STANDSTILL_SECONDS)
+                .setMaxEventLoopExecuteTimeUnit(TimeUnit.SECONDS)
+                .setWarningExceptionTime(STANDSTILL_SECONDS)
+                .setWarningExceptionTimeUnit(TimeUnit.SECONDS)
+                .setMetricsOptions(Metrics.http())
+                // Else it makes a folder for cached files where temporary ones go, which may be read-only.
+                .setFileSystemOptions(
+                        new FileSystemOptions().setFileCachingEnabled(false).setClassPathResolvingEnabled(false));
     }
 
     private void open(SidecarConfig config) throws IOException {
@@ -238,7 +252,29 @@ public final class Sidecar implements AutoCloseable {
                             + " through it is refused: name a token with listen.actTokenEnv.",
                     listen.host());
         }
+        if (config.engines().stream().anyMatch(EngineConfig::automaticHolds)) {
+            shortOf(memoryBytes()).ifPresent(LOG::warn);
+        }
         LOG.info("The sidecar looks after {} at {}.", engines.links().keySet(), uri());
+    }
+
+    /** The machine's memory, or that of the container where one bounds it. */
+    private static long memoryBytes() {
+        return ManagementFactory.getOperatingSystemMXBean() instanceof OperatingSystemMXBean system
+                ? system.getTotalMemorySize()
+                : Long.MAX_VALUE;
+    }
+
+    /** Returns what to do where automatic holds need more memory than there is. */
+    static Optional<String> shortOf(long bytes) {
+        return bytes >= (long) LEAST_MEBIBYTES << 20
+                ? Optional.empty()
+                : Optional.of(
+                        "This process may take " + (bytes >> 20) + " MiB of memory, and with automatic holds it needs "
+                                + LEAST_MEBIBYTES
+                                + " MiB: with less the kernel may kill it without a word, and what it had pinned stays"
+                                + " until it is started again; raise the limit of its container, or write"
+                                + " automaticHolds: false.");
     }
 
     /** Where the API is served; of a wildcard address the loopback one. */

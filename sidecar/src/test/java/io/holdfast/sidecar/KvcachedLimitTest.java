@@ -2,6 +2,7 @@ package io.holdfast.sidecar;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Level;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.kvcached.SegmentReader;
 import io.holdfast.kvcached.SegmentReading.Segment;
@@ -408,13 +409,31 @@ class KvcachedLimitTest {
     }
 
     @Test
+    void engineThatIsNotAskedYet_isNotSaidToBeGone() {
+        // The logger is the whole process's, and the file is this test's.
+        String left = segment + " may be left over from one that was killed.";
+        try (HeardLog log = new HeardLog(Limits.class.getName(), Level.WARN);
+                Sidecar sidecar = sidecar(QUICK);
+                Http http = new Http(sidecar.uri())) {
+            known(http);
+            assertThat(log.lines).noneMatch(line -> line.endsWith(left));
+        }
+    }
+
+    @Test
     void segmentOfAKilledEngine_isSaidToBeLeftOver_andStays() throws IOException {
         byte[] left = Files.readAllBytes(segment);
         emulator.close();
         Files.write(segment, left);
-        try (Sidecar sidecar = sidecar(QUICK);
+        try (HeardLog log = new HeardLog(Limits.class.getName(), Level.WARN);
+                Sidecar sidecar = sidecar(QUICK);
                 Http http = new Http(sidecar.uri())) {
             JsonObject limit = http.get(LIMIT).json();
+            Eventually.see(
+                    "it is in the log",
+                    () -> log.lines,
+                    lines -> lines.stream()
+                            .anyMatch(line -> line.endsWith(segment + " may be left over from one that was killed.")));
             assertThat(limit.getString("state")).isEqualTo("observe_only");
             assertThat(limit.getString("why"))
                     .isEqualTo("The engine does not answer, so " + segment
