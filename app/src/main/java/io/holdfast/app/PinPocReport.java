@@ -38,16 +38,8 @@ final class PinPocReport {
         text.blank();
         files.repetitions().ifPresent(of -> {
             text.line("  ACROSS " + of.count() + " REPS:");
-            text.line(String.format(
-                    Locale.ROOT,
-                    "  BL TTFT avg: mean=%.1fms, std=%.1fms",
-                    of.baseline().mean(),
-                    of.baseline().std()));
-            text.line(String.format(
-                    Locale.ROOT,
-                    "  PIN TTFT avg: mean=%.1fms, std=%.1fms",
-                    of.pinned().mean(),
-                    of.pinned().std()));
+            text.line("  BL TTFT avg: " + spread(of.baseline()));
+            text.line("  PIN TTFT avg: " + spread(of.pinned()));
             text.line("  " + of.count() + " per order cannot decide.");
         });
         for (int concurrency : files.concurrencies()) {
@@ -60,6 +52,15 @@ final class PinPocReport {
         text.blank();
         text.paragraph("  ", "The results are in " + folder + ".");
         out.flush();
+    }
+
+    /** With two decimals, as the benchmark has it, and the interval that it lacks. */
+    static String spread(PinPocFiles.Spread of) {
+        return String.format(Locale.ROOT, "mean=%.2fms, std=%.2fms", of.mean(), of.std())
+                + of.ci95()
+                        .map(ci ->
+                                String.format(Locale.ROOT, ", 95 %% interval %.2f to %.2fms", ci.low(), ci.high()))
+                        .orElse("");
     }
 
     private static void verdict(TerminalText text, int concurrency, Result result) {

@@ -270,12 +270,20 @@ public final class PinPocFiles {
                         : leg.arm() == Arm.PINNED ? "pinned" : "baseline";
                 pair.set(name, metrics(step, leg));
                 if (leg.arm() == Arm.PINNED) {
-                    pair.put("blocks_pinned", leg.hold().heldBlocks())
+                    pair.put("blocks_pinned", verified(leg, run.header().engine().pageTokensOrUsual()))
                             .put("blocks_asked", leg.hold().wantedBlocks());
                 }
             }
         }
         return pair;
+    }
+
+    /** What the engine says it holds, and no more than every probe found of it, where probes tell. */
+    private static int verified(LegRecord leg, int page) {
+        return leg.probes().stream()
+                .filter(probe -> probe.isOk() && probe.cachedTokens().isPresent())
+                .mapToInt(probe -> probe.cachedTokens().getAsInt() / page)
+                .reduce(leg.hold().heldBlocks(), Math::min);
     }
 
     private static ObjectNode metrics(Step step, LegRecord leg) {

@@ -11,7 +11,9 @@ import io.holdfast.loadtest.analysis.Floods;
 import io.holdfast.loadtest.analysis.Result;
 import io.holdfast.loadtest.arm.Arms;
 import io.holdfast.loadtest.client.EngineClient.Prepared;
+import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.EngineFacts;
+import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.run.ArmSwitch;
 import io.holdfast.loadtest.run.EngineUnderTest;
@@ -197,6 +199,34 @@ final class EmulatorEndToEndTest {
                 }
             }
         }
+    }
+
+    /** A vLLM of before 0.32 tells no zeros, and its counters prove them; on the line a baseline leg told nothing. */
+    @ParameterizedTest
+    @EnumSource(
+            value = CompletionRoute.class,
+            names = {"OPENAI_COMPLETIONS", "OPENAI_TEXT"})
+    void vllmThatTellsNoZeros_isMeasuredAllTheSame(CompletionRoute route) {
+        EmulatorSettings vllm = EmulatedUnit.ENGINE.withKind(new EmulatorSettings.Kind.Vllm(
+                VllmSettings.defaults().withSizes(129, 16, 1_024).withRelease(VllmSettings.Release.V0_22)));
+        HttpSettings http = HttpSettings.defaults().withRoute(route).withModel("holdfast-emulated");
+        Result result = run(
+                vllm,
+                1,
+                http,
+                engine -> Arms.keepWarm(engine, 1),
+                settings -> settings.concurrency(1).salt(new Salt(5)));
+        assertThat(Journal.read(folder.resolve("run.jsonl")).legs().stream()
+                        .filter(leg -> leg.arm() == Arm.BASELINE)
+                        .flatMap(leg -> leg.probes().stream()))
+                .isNotEmpty()
+                .allMatch(probe -> probe.cachedTokens().isEmpty());
+        assertThat(result.baseline().cachedTokens()).hasValue(0);
+        assertThat(result.cacheProof().exposed()).isNotEqualTo(Answer.UNKNOWN);
+        assertThat(result.warnings())
+                .anySatisfy(warning -> assertThat(warning)
+                        .startsWith("The server left the count of cached tokens out of ")
+                        .contains("never 0: it leaves out what is 0, so 0 was taken there; its own counters prove it"));
     }
 
     private static List<Prepared> twice(CompletionRoute route, int first) {

@@ -29,6 +29,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -232,6 +233,32 @@ final class PinPocRunTest {
                 .hasMessageContaining("ttft_avg is missing")
                 .hasMessageContaining("no file was written");
         assertThat(folder.resolve("out")).doesNotExist();
+    }
+
+    /** What was asked for is no proof, and neither is what the engine says it did. */
+    @Test
+    void engineThatPinsAHalf_hasThatHalfInItsFile() throws IOException {
+        List<PinPoc.Step> steps = PinPoc.steps(1).stream()
+                .filter(step -> step.name().equals("reversed_order_conc64"))
+                .toList();
+        run(steps.getFirst());
+        try (Stream<Path> files = Files.list(folder)) {
+            Path journal = files.filter(file -> file.toString().endsWith(".jsonl"))
+                    .findFirst()
+                    .orElseThrow();
+            Files.writeString(
+                    journal,
+                    Files.readString(journal)
+                            .lines()
+                            .map(line -> line.contains("\"arm\":\"PINNED\"")
+                                    ? line.replaceAll("\"cachedTokens\":240", "\"cachedTokens\":112")
+                                    : line)
+                            .collect(Collectors.joining("\n", "", "\n")));
+        }
+        PinPocFiles.of(folder, steps).write(folder.resolve("out"));
+        JsonNode reversed = read("reversed_order_conc64.json");
+        assertThat(reversed.path("blocks_asked").asInt()).isEqualTo(15);
+        assertThat(reversed.path("blocks_pinned").asInt()).isEqualTo(7);
     }
 
     @Test
