@@ -12,6 +12,7 @@ import io.holdfast.core.effect.TtftEffect;
 import io.holdfast.core.hold.Hold;
 import io.holdfast.core.hold.HoldOrigin;
 import io.holdfast.core.hold.HoldRequest;
+import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
 import io.holdfast.core.requests.RequestRules;
@@ -128,25 +129,30 @@ final class HeldUseTest {
         own.settle();
         assertThat(own.engine.pins).containsKey(8L);
         long next = 1_000;
+        long last = 0;
         TtftEffect effect = own.controller.view().ttft();
         for (int second = 0; second < 100 && effect.state() == TtftEffect.State.UNPROVEN; second++) {
-            boolean held = own.engine.pins.containsKey(8L);
+            boolean held = own.controller.view().holds().stream().anyMatch(hold -> hold.state() == HoldState.HELD);
             for (int request = 0; request < 20; request++) {
                 own.controller.firstToken(FirstToken.of(0.2, 100));
                 boolean user = request % 10 == 0;
                 if (user && held) {
-                    own.storedUnder(8, next++);
+                    own.storedUnder(8, next);
+                    own.removed(next++);
                 } else if (user) {
-                    own.removed(8, 7);
-                    own.stored(7, 8, next++);
+                    own.removed(last, 8, 7);
+                    last = next++;
+                    own.stored(7, 8, last);
                 } else {
-                    own.stored(next++, next++);
+                    own.stored(next);
+                    own.removed(next++);
                 }
             }
             own.pass(Duration.ofSeconds(1));
             effect = own.controller.view().ttft();
         }
-        assertThat(effect.state()).as(effect.toString()).isEqualTo(TtftEffect.State.PROVEN);
+        assertThat(effect.state())
+                .as("%s, %s", effect, own.controller.view().holds()).isEqualTo(TtftEffect.State.PROVEN);
         assertThat(effect.reason())
                 .isEqualTo("requests that use held prefixes, 10 % of all, compute fewer prompt tokens with holds");
         assertThat(effect.computed().orElseThrow().effectPercent().orElseThrow())
