@@ -1,6 +1,7 @@
 package io.holdfast.sidecar;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.fail;
 
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
@@ -13,7 +14,9 @@ import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.Arrays;
+import java.util.Deque;
 import java.util.List;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
@@ -28,6 +31,7 @@ final class TtftStatesTest {
      */
     private static final double PACE = 20;
     private static final int MOST_ROUNDS = 5_000;
+    private static final int MOST_OF_THE_WAY = 60;
     private static final int[] PREFIX = EngineClient.prompt(1, 6_000);
 
     @TempDir
@@ -43,6 +47,8 @@ final class TtftStatesTest {
         private final Sidecar sidecar;
         private final EngineClient engine;
         private final SidecarClient client;
+        /** What it said of itself, one line for each change. */
+        private final Deque<String> way = new ArrayDeque<>();
 
         Bed(int capacityTokens, List<Fault> faults, String keys) {
             EmulatorSettings settings = EmulatorSettings.defaults()
@@ -74,7 +80,22 @@ final class TtftStatesTest {
         }
 
         JsonObject ttft() {
-            return client.engine().getJsonObject("ttft");
+            JsonObject seen = client.engine().getJsonObject("ttft");
+            String now = seen.getString("state") + " after " + seen.getInteger("windows") + " windows: "
+                    + seen.getString("reason")
+                    + (seen.containsKey("guard") ? "; guard: " + seen.getString("guard") : "");
+            if (!now.equals(way.peekLast())) {
+                way.addLast(now);
+            }
+            if (way.size() > MOST_OF_THE_WAY) {
+                way.removeFirst();
+            }
+            return seen;
+        }
+
+        /** How it came to where it is, so that a failure explains itself. */
+        String soFar() {
+            return String.join("\n", way) + "\n" + client.engine().encode();
         }
 
         /** Has the prefix held by somebody who offers it to be measured. */
@@ -95,7 +116,9 @@ final class TtftStatesTest {
         JsonObject serveUntil(Predicate<JsonObject> wanted, Runnable round) {
             JsonObject seen = ttft();
             for (int rounds = 0; !wanted.test(seen); rounds++) {
-                assertThat(rounds).as("never came; last seen: %s", seen).isLessThan(MOST_ROUNDS);
+                if (rounds >= MOST_ROUNDS) {
+                    fail("It never came in " + rounds + " rounds of requests; it said:\n" + soFar());
+                }
                 round.run();
                 seen = ttft();
             }
@@ -134,8 +157,11 @@ final class TtftStatesTest {
                     bed.engine.generate(EngineClient.prompt(next++, 1_000));
                 }
             });
-            assertThat(found.getString("state")).as(found.encode()).isEqualTo("proven");
-            assertThat(found.getJsonArray("interval95Percent").getDouble(1)).isNegative();
+            assertThat(found.getString("state")).as(bed::soFar).isEqualTo("proven");
+            JsonObject computed = found.getJsonObject("computed");
+            assertThat(computed).as(bed::soFar).isNotNull();
+            assertThat(computed.getString("of")).as(bed::soFar).isEqualTo("users");
+            assertThat(computed.getJsonArray("interval95Percent").getDouble(1)).as(bed::soFar).isNegative();
             assertThat(found.getDouble("offSeconds")).isPositive();
             assertThat(bed.client.metric("holdfast_ttft_state{engine=\"demo\",state=\"proven\"}"))
                     .isEqualTo(1);
@@ -147,7 +173,7 @@ final class TtftStatesTest {
         try (Bed bed = new Bed(65_536, List.of(), "priming: false, ttftLeastGain: 0.3")) {
             String id = bed.holdMeasured();
             JsonObject found = bed.found(() -> recurring(bed));
-            assertThat(found.getString("state")).as(found.encode()).isEqualTo("no_benefit");
+            assertThat(found.getString("state")).as(bed::soFar).isEqualTo("no_benefit");
             assertLetGo(bed, id, found, "no_benefit", "holds do not shorten time to first token");
         }
     }
@@ -157,7 +183,7 @@ final class TtftStatesTest {
         try (Bed bed = new Bed(65_536, List.of(Fault.parse("holds-slow=50")), "priming: false")) {
             String id = bed.holdMeasured();
             JsonObject found = bed.found(() -> recurring(bed));
-            assertThat(found.getString("state")).as(found.encode()).isEqualTo("harmful");
+            assertThat(found.getString("state")).as(bed::soFar).isEqualTo("harmful");
             assertThat(found.getJsonArray("interval95Percent").getDouble(0)).isPositive();
             assertLetGo(bed, id, found, "harmful", "holds lengthen time to first token");
         }

@@ -49,6 +49,86 @@ class VerdictTest {
         assertThat(verdict).isEqualTo(new Verdict(word, said));
     }
 
+    private static TtftEffect effect(
+            State state, Interval times, Optional<TtftEffect.Computed> computed, Optional<String> expected) {
+        return new TtftEffect(
+                state,
+                12,
+                OptionalDouble.of((times.low() + times.high()) / 2),
+                Optional.of(times),
+                "because of the test",
+                OptionalDouble.empty(),
+                Optional.empty(),
+                Duration.ZERO,
+                Optional.empty(),
+                Optional.empty(),
+                List.of(),
+                computed,
+                expected);
+    }
+
+    private static Optional<TtftEffect.Computed> computed(OptionalDouble share, double low, double high) {
+        return Optional.of(new TtftEffect.Computed(
+                share.isPresent(),
+                share,
+                12,
+                OptionalDouble.of((low + high) / 2),
+                Optional.of(new Interval(low, high))));
+    }
+
+    @Test
+    void fewerComputedTokensOfSome_areSaidWithWhoseTheyAre_andTimesAreNoResult() {
+        TtftEffect effect =
+                effect(State.PROVEN, new Interval(-4, 2), computed(OptionalDouble.of(9.8), -90, -86), Optional.empty());
+        Verdict verdict = Verdict.of(effect);
+        assertThat(verdict)
+                .isEqualTo(new Verdict(
+                        Verdict.Word.HELPS,
+                        "With holds requests that use held prefixes, 9.8 % of all, compute 88.0 % fewer prompt tokens"
+                                + " (95 % interval: 86.0 % to 90.0 % fewer); the first token comes 4.0 % sooner to 2.0 %"
+                                + " later (95 % interval)."));
+        assertThat(verdict.shortly(effect))
+                .contains("requests that use held prefixes, 9.8 % of all, compute 88.0 % fewer prompt tokens (95 %"
+                        + " interval 86.0 % to 90.0 % fewer, 12 windows); first token 4.0 % sooner to 2.0 % later (95 %"
+                        + " interval, 12 windows)");
+    }
+
+    @Test
+    void fewerComputedTokensOfAll_andSoonerFirstTokens_areBothResults() {
+        assertThat(Verdict.of(effect(
+                                State.PROVEN,
+                                new Interval(-12, -8),
+                                computed(OptionalDouble.empty(), -24, -20),
+                                Optional.empty()))
+                        .sentence())
+                .isEqualTo("With holds requests compute 22.0 % fewer prompt tokens (95 % interval: 20.0 % to 24.0 %"
+                        + " fewer); the first token comes 10.0 % sooner (95 % interval: 8.0 % to 12.0 % sooner).");
+    }
+
+    @Test
+    void noDifference_isSaidOfBoth() {
+        assertThat(Verdict.of(effect(
+                                State.NO_BENEFIT,
+                                new Interval(-2, 1),
+                                computed(OptionalDouble.of(25), -1, 0.5),
+                                Optional.empty()))
+                        .sentence())
+                .isEqualTo("No difference that would matter: with holds requests that use held prefixes, 25 % of all,"
+                        + " compute 1.0 % fewer to 0.5 % more prompt tokens (95 % interval), and the first token comes"
+                        + " 2.0 % sooner to 1.0 % later (95 % interval).");
+    }
+
+    @Test
+    void openQuestion_saysWhenItIsAnswered() {
+        assertThat(Verdict.of(effect(
+                                State.UNPROVEN,
+                                new Interval(-2, 1),
+                                Optional.empty(),
+                                Optional.of("an answer takes about 8 to 44 minutes more at this traffic")))
+                        .sentence())
+                .endsWith("(95 % interval). An answer takes about 8 to 44 minutes more at this traffic.");
+    }
+
     @Test
     void unknownEffect_isItsReason() {
         assertThat(Verdict.of(TtftEffect.unproven("measuring: no window is over yet")))

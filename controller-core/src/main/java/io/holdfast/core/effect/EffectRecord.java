@@ -35,9 +35,9 @@ final class EffectRecord {
      * all together plainly compute more, this is no gain.
      */
     private static final double MOST_ITL_RISE = Math.log(1.02);
-    private static final Errors OF_TTFT = new Errors(0.025, 0.004, 0.1);
-    private static final Errors OF_TOKENS = new Errors(0.025, 0.005, 0.1);
-    private static final Errors OF_A_CLASS = new Errors(0.025, 0.001 / Window.MOST_CLASSES, 0.1);
+    private static final Errors OF_TTFT = new Errors(0.025, 0.003, 0.15);
+    private static final Errors OF_TOKENS = new Errors(0.025, 0.003, 0.15);
+    private static final Errors OF_A_CLASS = new Errors(0.025, 0.001 / Window.MOST_CLASSES, 0.15);
     private static final Errors OF_ITL = new Errors(0.005, 0.005, 0.1);
     private static final int FEWEST_OF_CLASS = 10;
     /** Less of a prompt is as good as nothing, and its logarithm is mostly noise. */

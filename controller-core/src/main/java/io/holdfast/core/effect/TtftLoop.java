@@ -165,7 +165,7 @@ public final class TtftLoop {
         queue.look(readings);
         OptionalDouble count = readings.ttftCount().number();
         countsReadings |= count.isPresent();
-        count.ifPresent(requests -> pacing.counted(requests, nanos));
+        count.ifPresent(requests -> pacing.counted(Math.max(requests, reports), nanos));
         if (counts()) {
             window.reading(readings);
         }
