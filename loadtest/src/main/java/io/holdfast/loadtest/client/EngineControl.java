@@ -13,6 +13,7 @@ import io.holdfast.loadtest.run.HoldRoutes;
 import io.holdfast.loadtest.run.LifeSign;
 import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.loadtest.workload.LoadRequest;
+import io.holdfast.loadtest.workload.PlainWords;
 import io.holdfast.loadtest.workload.Role;
 import io.vertx.core.buffer.Buffer;
 import java.io.IOException;
@@ -156,30 +157,56 @@ final class EngineControl implements AutoCloseable {
                 "The engine at " + engine + " is not ready: " + last.text() + "; " + last.mend() + ".");
     }
 
-    /**
-     * A real engine may end when it is sent a token id that its model has not, so its tokenizer is asked for the largest ids
-     * of a load before any is sent. One that has none of them knows no text for them; what does not tell is believed.
-     */
     private void refuseUnknownTokens() {
         if (!settings.route().sendsTokenIds() || tokensAreKnown) {
             return;
         }
-        ObjectNode question = JsonNodeFactory.instance.objectNode();
-        settings.model().ifPresent(model -> question.put("model", model));
+        if (lacksTokens()) {
+            throw new LoadTestException("The model at " + engine + " has no token " + LARGEST_TOKENS.getLast()
+                    + ", and prompts have token ids from 1,000 to 29,999, of which an engine may end when its model"
+                    + " does not know one; ask by text, with --route OPENAI_TEXT or --api completions.");
+        }
+        tokensAreKnown = true;
+    }
+
+    /**
+     * Returns whether the model has not all tokens that a load is made of. A real engine may end when it is sent a token id
+     * that its model has not, so its tokenizer is asked for the largest ids of a load before any is sent. One that has none of
+     * them knows no text for them; what does not tell is believed.
+     */
+    boolean lacksTokens() {
+        ObjectNode question = question();
         ArrayNode tokens = question.putArray("tokens");
         LARGEST_TOKENS.forEach(tokens::add);
         try {
             Answer answer = http.post("/detokenize", question.toString());
             JsonNode text = answer.json().path(answer.json().has("text") ? "text" : "prompt");
-            if (answer.isOk() && text.isTextual() && text.asText().isEmpty()) {
-                throw new LoadTestException("The model at " + engine + " has no token " + LARGEST_TOKENS.getLast()
-                        + ", and prompts have token ids from 1,000 to 29,999, of which an engine may end when its model"
-                        + " does not know one; ask by text, with --route OPENAI_TEXT or --api completions.");
-            }
+            return answer.isOk() && text.isTextual() && text.asText().isEmpty();
         } catch (IOException e) {
-            // Nothing is said.
+            return false;
         }
-        tokensAreKnown = true;
+    }
+
+    private ObjectNode question() {
+        ObjectNode question = JsonNodeFactory.instance.objectNode();
+        settings.model().ifPresent(model -> question.put("model", model));
+        return question;
+    }
+
+    /** Number of tokens that the server's tokenizer makes of a word of ours, by one call; absent where there is no such route. */
+    OptionalDouble tokensOfAWord() {
+        int[] words = PlainWords.each();
+        try {
+            Answer answer = http.post(
+                    "/tokenize",
+                    question().put("prompt", PlainWords.text(words)).toString());
+            JsonNode count = answer.json().path("count");
+            return answer.isOk() && count.isIntegralNumber() && count.longValue() > 0
+                    ? OptionalDouble.of(count.doubleValue() / words.length)
+                    : OptionalDouble.empty();
+        } catch (IOException e) {
+            return OptionalDouble.empty();
+        }
     }
 
     /** Whether anybody is there at all; a {@link LoadTestException} says if not. */

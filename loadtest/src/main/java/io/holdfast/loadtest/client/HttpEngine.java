@@ -27,6 +27,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.TreeMap;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -44,6 +45,7 @@ public final class HttpEngine implements EngineUnderTest {
     private final EngineControls engines;
     private final EngineClient client;
     private final boolean streams;
+    private double tokensOfAWord = 1;
     private Optional<HttpEngine> whole = Optional.empty();
 
     /** @param vertx runs the client */
@@ -100,6 +102,37 @@ public final class HttpEngine implements EngineUnderTest {
             control.greet();
             return control.facts().family();
         }
+    }
+
+    /** Returns whether prompts can be sent to a server as token ids: it is an engine that takes them, and its model has them. */
+    public static boolean takesTokenIds(URI server, HttpSettings settings, RunClock clock) {
+        try (EngineControl control = new EngineControl(server, settings, clock, sentence -> {})) {
+            control.greet();
+            return control.facts().family() != EngineFacts.Family.OTHER && !control.lacksTokens();
+        }
+    }
+
+    /**
+     * Measures, where text is sent, how many tokens the server makes of a word, so that texts come to the lengths that they
+     * are to have.
+     *
+     * @return how lengths are to be read, in a sentence; absent where token ids are sent, whose lengths are exact
+     */
+    public Optional<String> fitLengths() {
+        if (settings.route().sendsTokenIds()) {
+            return Optional.empty();
+        }
+        OptionalDouble told = control.tokensOfAWord();
+        tokensOfAWord = told.orElse(1);
+        return Optional.of(
+                told.isEmpty()
+                        ? "Lengths of prompts are in words: the server has no /tokenize that would tell how many"
+                                + " tokens it makes of one."
+                        : String.format(
+                                Locale.ROOT,
+                                "The server makes %.2f tokens of a word, by its /tokenize; texts have as many words as"
+                                        + " come to the lengths that are asked for.",
+                                tokensOfAWord));
     }
 
     /** Streams tokens from a server of its own until the client is as fast as it gets; says in a sentence what that took. */
@@ -214,6 +247,7 @@ public final class HttpEngine implements EngineUnderTest {
             return this;
         }
         HttpEngine same = whole.orElseGet(() -> new HttpEngine(vertx, unit, settings, clock, waiting, false));
+        same.tokensOfAWord = tokensOfAWord;
         whole = Optional.of(same);
         return same;
     }
@@ -238,7 +272,7 @@ public final class HttpEngine implements EngineUnderTest {
             MessageDigest sha = Sha256.start();
             for (LoadRequest request : requests) {
                 prepared.add(prepared(prepared.size(), request));
-                sha.update(settings.body(request.withoutHead(), streams));
+                sha.update(body(request.withoutHead()));
             }
             digest = HexFormat.of().formatHex(sha.digest());
         }
@@ -321,7 +355,12 @@ public final class HttpEngine implements EngineUnderTest {
         }
 
         private Prepared prepared(int number, LoadRequest request) {
-            return new Prepared(number, request, Buffer.buffer(settings.body(request, streams)));
+            return new Prepared(number, request, Buffer.buffer(body(request)));
+        }
+
+        private byte[] body(LoadRequest request) {
+            boolean text = !settings.route().sendsTokenIds();
+            return settings.body(text ? request.asWords(tokensOfAWord) : request, streams);
         }
     }
 }

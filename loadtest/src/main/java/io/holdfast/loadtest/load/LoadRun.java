@@ -6,6 +6,7 @@ import io.holdfast.loadtest.load.DrawnLoad.Drawn;
 import io.holdfast.loadtest.run.EngineUnderTest;
 import io.holdfast.loadtest.run.EngineUnderTest.Load;
 import io.holdfast.loadtest.run.RunClock;
+import io.holdfast.loadtest.workload.LoadRequest;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -15,10 +16,22 @@ import java.util.Optional;
 public final class LoadRun {
     private final EngineUnderTest engine;
     private final RunClock clock;
+    private final Optional<List<LoadRequest>> sent;
+    private final boolean flushes;
 
     public LoadRun(EngineUnderTest engine, RunClock clock) {
+        this(engine, clock, Optional.empty(), false);
+    }
+
+    /**
+     * @param sent in place of the load's requests, one for each
+     * @param flushes whether the server's cache is emptied before the first part
+     */
+    LoadRun(EngineUnderTest engine, RunClock clock, Optional<List<LoadRequest>> sent, boolean flushes) {
         this.engine = engine;
         this.clock = clock;
+        this.sent = sent;
+        this.flushes = flushes;
     }
 
     /**
@@ -27,15 +40,18 @@ public final class LoadRun {
      * @param settings of the server and of the load, for the record
      */
     public LoadLeg run(String id, DrawnLoad drawn, Map<String, String> settings) {
-        Load load = engine.prepare(drawn.requests());
+        Load load = engine.prepare(sent.orElseGet(drawn::requests));
         String startedAt = clock.now().toString();
         long origin = clock.nanos();
         List<LoadLeg.Part> parts = new ArrayList<>();
         Optional<String> problem = Optional.empty();
         int lanes = 0;
+        boolean first = true;
         for (Drawn part : drawn.parts()) {
+            boolean empties = part.part().flush() || (first && flushes);
+            first = false;
             clock.sleep(part.part().pause().toNanos());
-            if (part.part().flush()) {
+            if (empties) {
                 problem = engine.flush();
                 if (problem.isPresent()) {
                     break;

@@ -137,10 +137,13 @@ public final class Serving implements Preset {
         List<String> lines = new ArrayList<>();
         for (LoadLeg leg : ended.legs()) {
             DrawnLoad load = Objects.requireNonNull(loads.get(leg.id()));
-            List<String> said = new ArrayList<>(LoadFlags.of(load, leg, Objects.requireNonNull(results.get(leg.id()))));
+            LoadResult result = Objects.requireNonNull(results.get(leg.id()));
+            List<String> said = new ArrayList<>(LoadFlags.of(load, leg, result));
             PrefixHits.of(load, leg, ended.facts()).map(PrefixHits::text).ifPresent(said::add);
-            remarks.put(leg.id(), said);
             said.forEach(sentence -> lines.add(leg.id() + ": " + sentence));
+            // A terminal has the notes of all results above its lines; the page has these alone.
+            said.addAll(result.notes());
+            remarks.put(leg.id(), said);
         }
         List<ResultFile> columns = new ArrayList<>(settings.beside());
         columns.add(ended.results());
