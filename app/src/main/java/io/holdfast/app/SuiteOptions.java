@@ -13,6 +13,7 @@ import io.holdfast.loadtest.load.LoadLeg;
 import io.holdfast.loadtest.load.Suite;
 import io.holdfast.loadtest.matrix.Pace;
 import io.holdfast.loadtest.measure.LoadResult;
+import io.holdfast.loadtest.measure.Metric;
 import io.holdfast.loadtest.measure.ResultFile;
 import io.holdfast.loadtest.preset.Preset;
 import io.holdfast.loadtest.preset.PresetRun;
@@ -87,6 +88,13 @@ final class SuiteOptions {
 
     @Mixin
     private FlushOptions flush = new FlushOptions();
+
+    @Option(
+            names = "--events",
+            paramLabel = "ENDPOINT",
+            description = "Where the engine publishes what happens to its cache, as tcp://127.0.0.1:5557: results then"
+                    + " have the blocks that it stored and removed (default: where an SGLang says that it does).")
+    private @Nullable String events;
 
     @Option(
             names = "--out",
@@ -219,20 +227,20 @@ final class SuiteOptions {
 
     /** Whether the server's cache can be emptied, which it is by this. */
     boolean flushes(EngineUnderTest engine) {
-        if (flush.path().isEmpty() && engine.facts().family() != EngineFacts.Family.SGLANG) {
-            return false;
+        return cold(engine).empties();
+    }
+
+    private ColdLegs cold(EngineUnderTest engine) {
+        if (flush.path().isEmpty()) {
+            return ColdLegs.of(engine, new SecureRandom()::nextLong);
         }
         Optional<String> problem = engine.flush();
-        if (problem.isPresent() && flush.path().isPresent()) {
+        if (problem.isPresent()) {
             throw new CommandException("The cache cannot be emptied by --flush-path "
                     + flush.path().get() + ": " + problem.get() + "; name the route that empties it, or leave"
                     + " --flush-path out, and the texts of each leg begin with words of their own.");
         }
-        return problem.isEmpty();
-    }
-
-    private ColdLegs cold(EngineUnderTest engine) {
-        return flushes(engine) ? ColdLegs.emptied() : ColdLegs.salted(new SecureRandom().nextLong());
+        return ColdLegs.emptied();
     }
 
     /** The most that it may take. */
@@ -417,9 +425,9 @@ final class SuiteOptions {
     private record Place(Path folder, Instant begun, String source, LoadtestBench beside, Api api, Asked asked) {}
 
     /** What a server says of itself. */
-    private record Asked(EngineFacts facts, String startedBy, Map<String, String> client) {
+    private record Asked(EngineFacts facts, String startedBy, Map<String, String> client, Map<String, String> flags) {
         static Asked of(HttpEngine engine) {
-            return new Asked(engine.facts(), engine.name(), engine.client());
+            return new Asked(engine.facts(), engine.name(), engine.client(), engine.flags());
         }
     }
 
@@ -462,6 +470,7 @@ final class SuiteOptions {
                 Place place = new Place(
                         folder, begun, command.getCommandSpec().root().version()[0], bench, chosen, Asked.of(engine));
                 engine.fitLengths().ifPresent(bench::tell);
+                Optional.ofNullable(events).ifPresent(engine::listenAt);
                 return work.run(starts, engine, environment, place);
             });
         } catch (PresetRun.TimeIsUp e) {
@@ -523,6 +532,7 @@ final class SuiteOptions {
         environment.put("server", place.asked().facts().text());
         environment.put("startedBy", place.asked().startedBy());
         environment.putAll(place.asked().client());
+        place.asked().flags().forEach((name, value) -> environment.put("flags." + name, value));
         return new ResultFile(
                 files.plan().suite(),
                 environment.getOrDefault("serves", environment.getOrDefault("model", "unknown")),
@@ -546,6 +556,15 @@ final class SuiteOptions {
                         .forEach((what, count) -> out.println("In " + each.id() + " " + count + " of " + each.requests()
                                 + " requests failed: " + what + ".")));
         results.results().forEach(each -> each.notes().forEach(note -> out.println("In " + each.id() + ": " + note)));
+        List<String> unexposed = results.results().stream()
+                .filter(each -> each.measures().of(Metric.BLOCKS_REMOVED).orElse(1) == 0)
+                .map(LoadResult::id)
+                .toList();
+        if (!unexposed.isEmpty()) {
+            out.println("NO_EXPOSURE: by its events the engine removed no block in "
+                    + (unexposed.size() == 1 ? unexposed.getFirst() : unexposed.size() + " legs")
+                    + "; its cache had room, so keeping a prefix could win nothing there.");
+        }
         boolean failed = legs.stream().anyMatch(leg -> leg.problem().isPresent())
                 || results.results().stream().anyMatch(each -> !each.failures().isEmpty());
         return failed ? ExitCode.CHECK_FAILED : ExitCode.OK;

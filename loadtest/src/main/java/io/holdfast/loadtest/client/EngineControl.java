@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.MissingNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.holdfast.events.EventSource;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.client.ControlHttp.Answer;
 import io.holdfast.loadtest.journal.EngineFacts;
@@ -62,7 +63,7 @@ final class EngineControl implements AutoCloseable {
     private static final Pattern BLOCK = Pattern.compile("\\bblock_size=\"([0-9]{1,9})\"");
     private static final Pattern BLOCKS = Pattern.compile("\\bnum_gpu_blocks=\"([0-9]{1,9})\"");
 
-    /** Arguments of an SGLang, and labels of a vLLM's cache, without which a number cannot be compared with another. */
+    /** Arguments of an engine, and labels of a vLLM's cache, without which a number cannot be compared with another. */
     private static final List<String> FLAGS = List.of(
             "attention_backend",
             "block_size",
@@ -77,7 +78,10 @@ final class EngineControl implements AutoCloseable {
             "enable_hierarchical_cache",
             "enable_prefix_caching",
             "gpu_memory_utilization",
+            "enable_chunked_prefill",
             "kv_cache_dtype",
+            "max_num_batched_tokens",
+            "max_num_seqs",
             "max_running_requests",
             "mem_fraction_static",
             "page_size",
@@ -372,14 +376,36 @@ final class EngineControl implements AutoCloseable {
         return metrics.contains(VLLM) ? vllm(metrics) : EngineFacts.unknown();
     }
 
+    /** Where it says that it publishes what happens to its cache; absent where it does not, as a vLLM never does. */
+    Optional<EventSource> events() {
+        JsonNode listed = json("/server_info").path("kv_events");
+        int port = listed.path("endpoint_port_base").asInt(0);
+        if (!listed.path("publisher").asText("").equals("zmq") || port < 1) {
+            return Optional.empty();
+        }
+        String host = listed.path("endpoint_host").asText("*");
+        boolean all = host.equals("*") || host.equals("0.0.0.0");
+        try {
+            return Optional.of(EventSource.of(
+                            "tcp://" + (all ? engine.getHost() : host) + ":" + port,
+                            listed.path("topic").asText(""))
+                    .withRanks(Math.max(1, listed.path("dp_size").asInt(1))));
+        } catch (IllegalArgumentException e) {
+            return Optional.empty();
+        }
+    }
+
     /** Those of {@link #FLAGS} that it tells. */
     Map<String, String> flags() {
         Map<String, String> flags = new TreeMap<>();
         JsonNode info = json("/server_info");
-        String labels = info.isObject() ? "" : cacheLabels(text("/metrics"));
+        // A vLLM has its arguments in one long text, in its development mode alone, and those of its cache as labels.
+        String labels = info.has("page_size")
+                ? ""
+                : cacheLabels(text("/metrics")) + " " + info.path("vllm_config").asText("");
         for (String name : FLAGS) {
             JsonNode value = info.path(name);
-            Matcher label = Pattern.compile("\\b" + name + "=\"([^\"]*)\"").matcher(labels);
+            Matcher label = Pattern.compile("\\b" + name + "=[\"']?([^\"', ]*)").matcher(labels);
             if (value.isValueNode() && !value.isNull()) {
                 flags.put(name, value.asText());
             } else if (label.find()) {

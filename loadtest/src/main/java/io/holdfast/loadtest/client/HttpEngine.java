@@ -1,5 +1,6 @@
 package io.holdfast.loadtest.client;
 
+import io.holdfast.events.EventSource;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.Sha256;
 import io.holdfast.loadtest.client.EngineClient.OpenLoop;
@@ -13,6 +14,7 @@ import io.holdfast.loadtest.journal.ServerLog;
 import io.holdfast.loadtest.run.EngineUnderTest;
 import io.holdfast.loadtest.run.HoldRoutes;
 import io.holdfast.loadtest.run.LifeSign;
+import io.holdfast.loadtest.run.Listening;
 import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.loadtest.workload.LoadRequest;
 import io.vertx.core.Context;
@@ -29,12 +31,17 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.TreeMap;
+import java.util.concurrent.ThreadFactory;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /** An engine behind HTTP: what is measured goes through an {@link EngineClient}, all else through plain blocking calls. */
 public final class HttpEngine implements EngineUnderTest {
     private static final Duration CONNECT_LIMIT = Duration.ofSeconds(60);
+    private static final Duration EVENT_LIMIT = Duration.ofSeconds(30);
+    private static final Duration UNASKED_EVENT_LIMIT = Duration.ofSeconds(5);
+    private static final ThreadFactory LISTENERS =
+            Thread.ofPlatform().daemon().name("kv-events").factory();
 
     private final Vertx vertx;
     private final RunClock clock;
@@ -46,6 +53,7 @@ public final class HttpEngine implements EngineUnderTest {
     private final EngineClient client;
     private final boolean streams;
     private double tokensOfAWord = 1;
+    private Optional<EventSource> events = Optional.empty();
     private Optional<HttpEngine> whole = Optional.empty();
 
     /** @param vertx runs the client */
@@ -226,6 +234,33 @@ public final class HttpEngine implements EngineUnderTest {
         return unit.written();
     }
 
+    /** Listens where it says that it publishes, unless an endpoint was named. */
+    @Override
+    public Optional<Listening> listen() {
+        if (events.isPresent()) {
+            return Optional.of(KvEventCollector.start(events.get(), LISTENERS, clock, EVENT_LIMIT));
+        }
+        try {
+            return control.events()
+                    .map(source -> KvEventCollector.start(source, LISTENERS, clock, UNASKED_EVENT_LIMIT));
+        } catch (LoadTestException e) {
+            if (Thread.currentThread().isInterrupted()) {
+                throw e;
+            }
+            // Nobody asked for events, and a port that cannot be reached from here is no reason to end.
+            return Optional.empty();
+        }
+    }
+
+    /** Sets where what happens to its cache is published, in place of where it says that itself. */
+    public void listenAt(String endpoint) {
+        try {
+            events = Optional.of(EventSource.of(endpoint, ""));
+        } catch (IllegalArgumentException e) {
+            throw new LoadTestException(String.valueOf(e.getMessage()), e);
+        }
+    }
+
     @Override
     public HoldRoutes holdRoutes() {
         return control.holdRoutes();
@@ -248,6 +283,7 @@ public final class HttpEngine implements EngineUnderTest {
         }
         HttpEngine same = whole.orElseGet(() -> new HttpEngine(vertx, unit, settings, clock, waiting, false));
         same.tokensOfAWord = tokensOfAWord;
+        same.events = events;
         whole = Optional.of(same);
         return same;
     }
@@ -355,7 +391,12 @@ public final class HttpEngine implements EngineUnderTest {
         }
 
         private Prepared prepared(int number, LoadRequest request) {
-            return new Prepared(number, request, Buffer.buffer(body(request)));
+            return new Prepared(
+                    number,
+                    request,
+                    Buffer.buffer(body(request)),
+                    settings.isWhole(request),
+                    Optional.of(settings.limit(request)));
         }
 
         private byte[] body(LoadRequest request) {

@@ -9,6 +9,7 @@ import io.holdfast.events.KvEventLoop;
 import io.holdfast.events.Subscription;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.journal.CacheEvents;
+import io.holdfast.loadtest.run.Listening;
 import io.holdfast.loadtest.run.RunClock;
 import java.time.Duration;
 import java.util.LinkedHashSet;
@@ -33,7 +34,7 @@ import java.util.concurrent.ThreadFactory;
  * Listens to the events of an engine's caches on a thread of its own, and knows which blocks they have on the GPU since the
  * last clear, and how many were stored and removed.
  */
-public final class KvEventCollector implements AutoCloseable {
+public final class KvEventCollector implements Listening {
     private static final int ROUND_MILLIS = 100;
     private static final long LOOK_NANOS = 5_000_000;
     /** From the last event on, after which none is on its way any more. */
@@ -96,29 +97,29 @@ public final class KvEventCollector implements AutoCloseable {
         }
     }
 
-    /** Forgets all that was told so far: right after the cache was emptied. */
+    @Override
     public synchronized void clear() {
         onGpu.clear();
         counted = CacheEvents.NONE;
         problem = Optional.empty();
     }
 
-    /** Names of the blocks that the GPU has, of those that were stored since the last clear, in that order. */
+    @Override
     public synchronized List<Long> gpuBlocks() {
         return List.copyOf(onGpu);
     }
 
-    /** Number of blocks that were stored and removed since the last clear. */
+    @Override
     public synchronized CacheEvents counted() {
         return counted;
     }
 
-    /** Why the set may lack something that the engine has, or have what it has not, if so. */
+    @Override
     public synchronized Optional<String> problem() {
         return problem;
     }
 
-    /** Waits until nothing has been told for a while: what was done before is then in the set. */
+    @Override
     public void awaitQuiet(Duration within) {
         long began = clock.nanos();
         while (clock.nanos() - Math.max(began, lastBatch()) < QUIET_NANOS && clock.nanos() - began < within.toNanos()) {

@@ -1,6 +1,8 @@
 package io.holdfast.loadtest.load;
 
+import io.holdfast.loadtest.journal.EngineFacts;
 import io.holdfast.loadtest.run.EngineUnderTest;
+import io.holdfast.loadtest.run.Listening;
 import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.loadtest.workload.LoadRequest;
 import io.holdfast.loadtest.workload.Salt;
@@ -10,6 +12,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.LongSupplier;
 
 /**
  * The rule by which no leg finds what earlier legs and earlier runs left in the server's cache: it is emptied before the leg,
@@ -46,9 +49,21 @@ public final class ColdLegs {
         return new ColdLegs(Way.SALTED, Optional.of(new Salt(nonce)));
     }
 
+    /** By the route of an SGLang where that works, and on any other server by a salt. */
+    public static ColdLegs of(EngineUnderTest engine, LongSupplier nonce) {
+        boolean empties = engine.facts().family() == EngineFacts.Family.SGLANG
+                && engine.flush().isEmpty();
+        return empties ? emptied() : salted(nonce.getAsLong());
+    }
+
     /** Does nothing, where what legs find is somebody else's matter. */
     public static ColdLegs asFound() {
         return new ColdLegs(Way.AS_FOUND, Optional.empty());
+    }
+
+    /** Whether the server's cache is emptied before each leg. */
+    public boolean empties() {
+        return way == Way.EMPTIED;
     }
 
     /** Says to people what is done, before the first leg. */
@@ -62,13 +77,23 @@ public final class ColdLegs {
         };
     }
 
-    /** @param life of the server, as its legs tell it from others */
-    LoadLeg run(EngineUnderTest engine, RunClock clock, String life, Suite.Leg leg) {
+    /**
+     * Runs a leg.
+     *
+     * @param life of the server, as its legs tell it from others
+     */
+    public LoadLeg run(EngineUnderTest engine, RunClock clock, String life, Suite.Leg leg) {
         List<LoadRequest> requests = leg.load().requests();
         List<LoadRequest> asSent =
                 salt.map(its -> its.on(requests, again(life, leg.load()))).orElse(requests);
-        LoadLeg ended = new LoadRun(engine, clock, Optional.of(asSent), way == Way.EMPTIED)
-                .run(leg.id(), leg.load(), leg.settings());
+        LoadLeg ended;
+        Optional<Listening> listening = engine.listen();
+        try {
+            ended = new LoadRun(engine, clock, Optional.of(asSent), empties(), listening)
+                    .run(leg.id(), leg.load(), leg.settings());
+        } finally {
+            listening.ifPresent(Listening::close);
+        }
         Map<String, String> notes = new LinkedHashMap<>();
         if (way != Way.AS_FOUND) {
             notes.put(NOTE, way.name().toLowerCase(Locale.ROOT));

@@ -1,5 +1,6 @@
 package io.holdfast.loadtest.load;
 
+import io.holdfast.loadtest.journal.CacheEvents;
 import io.holdfast.loadtest.journal.ClientHealth;
 import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.journal.RequestStatus;
@@ -98,7 +99,9 @@ public record LoadLeg(
                 settings,
                 measured().size(),
                 failures(),
-                Measures.of(measured(), percentiles, slo),
+                CacheEvents.of(notes, "")
+                        .map(events -> Measures.of(measured(), percentiles, slo).with(events))
+                        .orElseGet(() -> Measures.of(measured(), percentiles, slo)),
                 Stream.of(WARM, LENGTHS)
                         .flatMap(name -> Stream.ofNullable(notes.get(name)))
                         .toList());
