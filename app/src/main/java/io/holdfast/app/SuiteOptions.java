@@ -1,5 +1,7 @@
 package io.holdfast.app;
 
+import io.holdfast.loadtest.bed.SampleSource;
+import io.holdfast.loadtest.bed.SegmentUse;
 import io.holdfast.loadtest.client.CompletionRoute;
 import io.holdfast.loadtest.client.HttpEngine;
 import io.holdfast.loadtest.client.HttpSettings;
@@ -50,6 +52,8 @@ import picocli.CommandLine.Option;
 /** What every suite of loads without arms is told: which server, how it is asked, where the results go. */
 final class SuiteOptions {
     private static final Duration USUAL_TIMEOUT = Duration.ofMinutes(2);
+    private static final Path SHARED_MEMORY = Path.of("/dev/shm");
+    private static final Duration EVERY = Duration.ofSeconds(1);
     private static final int MOST_WARM_UPS = 100_000;
     private static final DateTimeFormatter STAMP =
             DateTimeFormatter.ofPattern("yyyyMMdd_HHmmss").withZone(ZoneOffset.UTC);
@@ -327,6 +331,10 @@ final class SuiteOptions {
                 preset.firstLife().variant(),
                 (starts, engine, environment, place) -> {
                     ColdLegs cold = planOnly ? ColdLegs.asFound() : cold(engine);
+                    cold.beside(() -> SegmentUse.begin(
+                            SampleSource.segments(SHARED_MEMORY, EVERY),
+                            Thread.ofPlatform().daemon().factory(),
+                            environment.clock()));
                     PresetRun run = new PresetRun(
                             preset,
                             engine,

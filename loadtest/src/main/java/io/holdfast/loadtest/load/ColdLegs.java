@@ -13,6 +13,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 
 /**
  * The rule by which no leg finds what earlier legs and earlier runs left in the server's cache: it is emptied before the leg,
@@ -27,6 +28,7 @@ public final class ColdLegs {
     private final Way way;
     private final Optional<Salt> salt;
     private final Map<String, Integer> sent = new HashMap<>();
+    private Supplier<BesideLeg> beside = BesideLeg::nobody;
 
     private enum Way {
         EMPTIED,
@@ -61,6 +63,11 @@ public final class ColdLegs {
         return new ColdLegs(Way.AS_FOUND, Optional.empty());
     }
 
+    /** Has somebody look at each leg from its beginning, one for each. */
+    public void beside(Supplier<BesideLeg> each) {
+        beside = each;
+    }
+
     /** Whether the server's cache is emptied before each leg. */
     public boolean empties() {
         return way == Way.EMPTIED;
@@ -88,13 +95,15 @@ public final class ColdLegs {
                 salt.map(its -> its.on(requests, again(life, leg.load()))).orElse(requests);
         LoadLeg ended;
         Optional<Listening> listening = engine.listen();
+        BesideLeg looking = beside.get();
+        Map<String, String> notes = new LinkedHashMap<>();
         try {
             ended = new LoadRun(engine, clock, Optional.of(asSent), empties(), listening)
                     .run(leg.id(), leg.load(), leg.settings());
         } finally {
             listening.ifPresent(Listening::close);
+            notes.putAll(looking.ended());
         }
-        Map<String, String> notes = new LinkedHashMap<>();
         if (way != Way.AS_FOUND) {
             notes.put(NOTE, way.name().toLowerCase(Locale.ROOT));
         }

@@ -226,6 +226,7 @@ public final class KvcachedOverhead implements Preset {
                         saturated.add(setting(leg.settings(), "rate"));
                         lines.add(leg.id() + ": " + flag);
                     });
+            memory(leg).ifPresent(lines::add);
         }
         Map<String, String> files = new LinkedHashMap<>();
         for (String variant : List.of(BASELINE, KVCACHED)) {
@@ -244,6 +245,15 @@ public final class KvcachedOverhead implements Preset {
         }
         lines.add("Set them beside each other by 'holdfast loadtest compare baseline.json kvcached.json'.");
         return new Outcome(files, lines, List.of());
+    }
+
+    /** Memory under kvcached during a leg; absent where no segment was seen. */
+    private static Optional<String> memory(LoadLeg leg) {
+        return Optional.ofNullable(leg.notes().get("kvcached_most_used_mib"))
+                .map(most -> leg.id() + ": kvcached had at most " + most + " of "
+                        + setting(leg.notes(), "kvcached_limit_mib") + " MiB in use ("
+                        + setting(leg.notes(), "kvcached_most_used_percent") + " %), and gave "
+                        + setting(leg.notes(), "kvcached_given_back_mib") + " MiB back by the end.");
     }
 
     /** The results of one variant, with the two numbers at the top that kvcached's guide reads. */
