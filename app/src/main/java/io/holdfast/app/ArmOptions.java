@@ -35,23 +35,26 @@ final class ArmOptions {
         SESSION,
         KEEP_WARM,
         PIN_ROUTE,
+        PIN_TOLD,
         NONE,
         SIDECAR,
         AUTOMATIC,
         EVERYTHING
     }
 
-    private static final Set<Hold> IN_ONE_ENGINE = EnumSet.of(Hold.SESSION, Hold.PIN_ROUTE, Hold.EVERYTHING);
+    private static final Set<Hold> IN_ONE_ENGINE =
+            EnumSet.of(Hold.SESSION, Hold.PIN_ROUTE, Hold.PIN_TOLD, Hold.EVERYTHING);
 
     @Option(
             names = "--hold",
             paramLabel = "NAME",
             description =
                     "session: SGLang's own, with --enable-session-radix-cache. keep-warm: touches during floods, on"
-                        + " any engine that caches prefixes. pin-route: SGLang's branches that pin. none: nothing is"
-                        + " held. sidecar: the one at --sidecar holds it. automatic: that one decides by itself, and"
-                        + " is paused in baseline legs. everything: the prefix and all texts with it, by session or"
-                        + " pin (default: sidecar where --sidecar is given).")
+                        + " any engine that caches prefixes. pin-route: SGLang's branches that pin. pin-told: the same"
+                        + " for all blocks that its KV events tell of. none: nothing is held. sidecar: the one at"
+                        + " --sidecar holds it. automatic: that one decides by itself, and is paused in baseline legs."
+                        + " everything: the prefix and all texts with it, by session or pin (default: sidecar where"
+                        + " --sidecar is given).")
     private @Nullable String hold;
 
     @Option(
@@ -138,6 +141,7 @@ final class ArmOptions {
             case SESSION -> new Way(false, (engine, clock) -> Arms.session(engine, new SplittableRandom().nextLong()));
             case KEEP_WARM -> keepWarm(floodRequests);
             case PIN_ROUTE -> new Way(true, (engine, clock) -> Arms.pinRoute(engine));
+            case PIN_TOLD -> new Way(false, (engine, clock) -> Arms.pinTold(engine));
             case NONE -> Way.none();
             case SIDECAR, AUTOMATIC -> beside(chosen);
             case EVERYTHING ->

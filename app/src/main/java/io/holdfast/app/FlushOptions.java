@@ -11,8 +11,8 @@ final class FlushOptions {
             names = "--flush-path",
             paramLabel = "PATH",
             description = "The server's route that empties its cache, on a server that serves nobody else (default:"
-                    + " none is called, but for /flush_cache of an SGLang by 'loadtest run'; the texts of each leg then"
-                    + " begin with a salt of their own).")
+                    + " /flush_cache of an SGLang; on any other server none is called, and the texts of each leg begin"
+                    + " with a salt of their own).")
     private @Nullable String path;
 
     FlushOptions() {}

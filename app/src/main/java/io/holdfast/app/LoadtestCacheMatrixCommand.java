@@ -1,6 +1,7 @@
 package io.holdfast.app;
 
 import io.holdfast.loadtest.journal.EngineFacts;
+import io.holdfast.loadtest.load.Lengths;
 import io.holdfast.loadtest.load.LoadFolder;
 import io.holdfast.loadtest.load.Suite;
 import io.holdfast.loadtest.matrix.CacheMatrix;
@@ -14,12 +15,14 @@ import io.holdfast.loadtest.matrix.TwoUsers;
 import io.holdfast.loadtest.measure.ResultFile;
 import io.holdfast.loadtest.run.EngineUnderTest;
 import io.holdfast.loadtest.run.RunClock;
+import io.holdfast.loadtest.workload.Salt;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -163,6 +166,7 @@ final class LoadtestCacheMatrixCommand implements Callable<Integer> {
 
     private SuiteOptions.Planned plan(MatrixAxes axes, EngineUnderTest engine, RunClock clock, PrintWriter beside) {
         EngineFacts facts = engine.facts();
+        MatrixAxes fitting = contexts == null ? fitting(axes, facts, beside) : axes;
         boolean flushes = suite.flushes(engine);
         beside.println(
                 flushes
@@ -172,7 +176,7 @@ final class LoadtestCacheMatrixCommand implements Callable<Integer> {
                                 + " compared; name a route that does by --flush-path.");
         beside.flush();
         List<Suite.Leg> legs = legs(
-                axes,
+                fitting,
                 new CacheMatrix.Setup(
                         flushes,
                         facts.pageTokensOrUsual(),
@@ -186,6 +190,20 @@ final class LoadtestCacheMatrixCommand implements Callable<Integer> {
                 coolDown.gate(suite.missing(legs), clock, beside),
                 Optional.of(CacheMatrix.servers(engine)),
                 TwoUsers::comparable);
+    }
+
+    /** The usual lengths without those that the server does not take; who named some is told that one is too long. */
+    private static MatrixAxes fitting(MatrixAxes axes, EngineFacts facts, PrintWriter beside) {
+        OptionalLong most = Lengths.most(facts, axes.answer());
+        if (most.isEmpty()) {
+            return axes;
+        }
+        MatrixAxes fitting = axes.upTo(most.getAsLong() - Salt.tokens());
+        if (!fitting.equals(axes)) {
+            beside.println("Prompts of more than " + most.getAsLong()
+                    + " tokens are left out, which the server does not take: " + fitting.text());
+        }
+        return fitting;
     }
 
     private Optional<Long> gpuTokens(EngineFacts facts) {

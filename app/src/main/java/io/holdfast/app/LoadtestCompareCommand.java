@@ -110,7 +110,7 @@ final class LoadtestCompareCommand implements Callable<Integer> {
         }
         double within = Math.log1p(percent("--margin", margin));
         Optional<Double> limit = worst.map(text -> percent("--fail-on-regression", text));
-        List<Expectation> expectations = expectations();
+        List<List<Expectation>> expectations = expectations();
         ResultFiles read = ResultFiles.read(paths);
         if (paths.size() < 2 && (limit.isPresent() || !expectations.isEmpty())) {
             throw new CommandException(
@@ -122,8 +122,9 @@ final class LoadtestCompareCommand implements Callable<Integer> {
         List<Placed> failed =
                 limit.map(share -> comparison.worseBy(share, shown)).orElse(List.of());
         List<String> untold = limit.map(any -> comparison.untold(shown)).orElse(List.of());
-        List<Judged> judged =
-                expectations.stream().map(each -> each.judge(comparison)).toList();
+        List<Judged> judged = expectations.stream()
+                .flatMap(each -> Expectation.judge(each, comparison).stream())
+                .toList();
         PrintWriter out = spec.commandLine().getOut();
         ComparisonText text = new ComparisonText(comparison, shown, within, Set.copyOf(controls));
         if (json) {
@@ -164,16 +165,17 @@ final class LoadtestCompareCommand implements Callable<Integer> {
         return Double.parseDouble(matcher.group(1)) / 100;
     }
 
-    private List<Expectation> expectations() {
-        List<Expectation> all = new ArrayList<>();
+    /** Those of each option: one, or all of a file. */
+    private List<List<Expectation>> expectations() {
+        List<List<Expectation>> all = new ArrayList<>();
         for (String each : expected) {
             if (each.contains("(")) {
-                all.add(Expectation.of(each, each));
+                all.add(List.of(Expectation.of(each, each)));
             } else if (!Files.exists(Path.of(each))) {
                 throw new CommandException("--expect is '" + each + "', which is neither an expectation, such as"
                         + " 'overhead(throughput)<=5%', nor a file with some.");
             } else {
-                all.addAll(ExpectationFile.read(Path.of(each)));
+                all.add(ExpectationFile.read(Path.of(each)));
             }
         }
         return all;

@@ -84,14 +84,6 @@ final class LoadtestLegCommand implements Callable<Integer> {
                         return ExitCode.OK;
                     }
                     int code = SuiteOptions.print(results, folder.legs(), out);
-                    if (repeat > 1
-                            && recipes.stream()
-                                    .flatMap(each -> each.parts().stream())
-                                    .noneMatch(Recipe.Part::flush)) {
-                        out.println(
-                                "Nothing empties the cache between the passes, so a pass finds what the one before it"
-                                        + " left there; 'flush: true' in a part empties it.");
-                    }
                     out.println(suite.saved(folder));
                     return code;
                 });

@@ -158,6 +158,14 @@ final class LoadtestPinPocCommand implements Callable<Integer> {
     private boolean withoutBurnIn;
 
     @Option(
+            names = "--bare-bodies",
+            description =
+                    "Bodies that have the fields of the benchmark's and no others, warm-ups that come whole and may"
+                            + " take 60 s: for who wants its very requests. No answer then tells how many tokens were"
+                            + " cached.")
+    private boolean bare;
+
+    @Option(
             names = "--repeat-pairs",
             paramLabel = "N",
             defaultValue = "3",
@@ -253,7 +261,7 @@ final class LoadtestPinPocCommand implements Callable<Integer> {
         PinPoc.Step step = stage.step();
         PrintWriter told = spec.commandLine().getOut();
         HttpSettings http = ask.on(HttpSettings.defaults(), System.getenv());
-        HttpSettings flushed = flush.on(http);
+        HttpSettings flushed = flush.on(bare ? http.bare(PinPoc.WARM_UP_LIMIT) : http);
         Map<String, String> values = new TreeMap<>();
         if (started.isStarted()) {
             values.putAll(Map.of("mem-fraction", memFraction, "tp-size", Integer.toString(tensorParallel)));

@@ -4,6 +4,7 @@ import io.holdfast.loadtest.client.CompletionRoute;
 import io.holdfast.loadtest.client.ExistingServer;
 import io.holdfast.loadtest.client.HttpEngine;
 import io.holdfast.loadtest.client.HttpSettings;
+import io.holdfast.loadtest.load.ColdLegs;
 import io.holdfast.loadtest.load.LoadFolder;
 import io.holdfast.loadtest.load.LoadLeg;
 import io.holdfast.loadtest.load.Suite;
@@ -17,6 +18,7 @@ import io.vertx.core.Vertx;
 import java.io.PrintWriter;
 import java.net.URI;
 import java.nio.file.Path;
+import java.security.SecureRandom;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
@@ -118,13 +120,15 @@ final class LoadtestSeveralCommands {
                                     .withRequestTimeout(Preset.LONG),
                             clock));
                     engines.getLast().beginLife();
+                    engines.getLast().fitLengths().ifPresent(print::println);
                 }
                 print.println(engines.getFirst().warm());
                 print.flush();
                 Path place = folder(name, begun);
                 LoadFolder files = LoadFolder.create(place, Suite.plan(name, settings(), planned));
                 List<SeveralModels.Seat> seats = engines.stream()
-                        .map(engine -> new SeveralModels.Seat(engine, clock))
+                        .map(engine -> new SeveralModels.Seat(
+                                engine, clock, ColdLegs.of(engine, new SecureRandom()::nextLong)))
                         .toList();
                 List<String> lines = body.run(legs -> SeveralModels.together(legs, seats, threads, files));
                 ResultFile results = results(command, name, begun, files, engines, limits);

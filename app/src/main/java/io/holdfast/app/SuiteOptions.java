@@ -1,16 +1,21 @@
 package io.holdfast.app;
 
+import io.holdfast.loadtest.bed.SampleSource;
+import io.holdfast.loadtest.bed.SegmentUse;
 import io.holdfast.loadtest.client.CompletionRoute;
 import io.holdfast.loadtest.client.HttpEngine;
 import io.holdfast.loadtest.client.HttpSettings;
 import io.holdfast.loadtest.client.ServerUnit;
 import io.holdfast.loadtest.client.StartedServer;
 import io.holdfast.loadtest.journal.EngineFacts;
+import io.holdfast.loadtest.load.ColdLegs;
+import io.holdfast.loadtest.load.Lengths;
 import io.holdfast.loadtest.load.LoadFolder;
 import io.holdfast.loadtest.load.LoadLeg;
 import io.holdfast.loadtest.load.Suite;
 import io.holdfast.loadtest.matrix.Pace;
 import io.holdfast.loadtest.measure.LoadResult;
+import io.holdfast.loadtest.measure.Metric;
 import io.holdfast.loadtest.measure.ResultFile;
 import io.holdfast.loadtest.preset.Preset;
 import io.holdfast.loadtest.preset.PresetRun;
@@ -26,6 +31,7 @@ import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.SecureRandom;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
@@ -46,6 +52,8 @@ import picocli.CommandLine.Option;
 /** What every suite of loads without arms is told: which server, how it is asked, where the results go. */
 final class SuiteOptions {
     private static final Duration USUAL_TIMEOUT = Duration.ofMinutes(2);
+    private static final Path SHARED_MEMORY = Path.of("/dev/shm");
+    private static final Duration EVERY = Duration.ofSeconds(1);
     private static final int MOST_WARM_UPS = 100_000;
     private static final DateTimeFormatter STAMP =
             DateTimeFormatter.ofPattern("yyyyMMdd_HHmmss").withZone(ZoneOffset.UTC);
@@ -71,8 +79,9 @@ final class SuiteOptions {
             names = "--api",
             paramLabel = "NAME",
             description = "${COMPLETION-CANDIDATES}: OpenAI's completions by text, its chat, its completions by token"
-                    + " ids, or SGLang's own route (default: completions, or tokens where a preset counts single"
-                    + " ones, or chat where it is about what is said).")
+                    + " ids, or SGLang's own route (default: tokens for an SGLang or a vLLM, whose prompts then are"
+                    + " exactly as long as they are to be, otherwise completions; chat where a preset is about what"
+                    + " is said).")
     private @Nullable Api api;
 
     @Mixin
@@ -83,6 +92,13 @@ final class SuiteOptions {
 
     @Mixin
     private FlushOptions flush = new FlushOptions();
+
+    @Option(
+            names = "--events",
+            paramLabel = "ENDPOINT",
+            description = "Where the engine publishes what happens to its cache, as tcp://127.0.0.1:5557: results then"
+                    + " have the blocks that it stored and removed (default: where an SGLang says that it does).")
+    private @Nullable String events;
 
     @Option(
             names = "--out",
@@ -213,11 +229,22 @@ final class SuiteOptions {
         }
     }
 
-    /** Whether the server's cache can be emptied. */
+    /** Whether the server's cache can be emptied, which it is by this. */
     boolean flushes(EngineUnderTest engine) {
-        boolean has = engine.facts().family() == EngineFacts.Family.SGLANG
-                || flush.path().isPresent();
-        return has && engine.flush().isEmpty();
+        return cold(engine).empties();
+    }
+
+    private ColdLegs cold(EngineUnderTest engine) {
+        if (flush.path().isEmpty()) {
+            return ColdLegs.of(engine, new SecureRandom()::nextLong);
+        }
+        Optional<String> problem = engine.flush();
+        if (problem.isPresent()) {
+            throw new CommandException("The cache cannot be emptied by --flush-path "
+                    + flush.path().get() + ": " + problem.get() + "; name the route that empties it, or leave"
+                    + " --flush-path out, and the texts of each leg begin with words of their own.");
+        }
+        return ColdLegs.emptied();
     }
 
     /** The most that it may take. */
@@ -247,17 +274,20 @@ final class SuiteOptions {
             throw new CommandException("--warmup-requests and --cooldown are for presets that have warm-ups and rests;"
                     + " here each load has its own, so leave them out.");
         }
-        Asks asks = new Asks(api(Api.completions), timeout(USUAL_TIMEOUT));
+        Asks asks = new Asks(Optional.ofNullable(api), timeout(USUAL_TIMEOUT));
         return with(command, name, asks, units, StartedServer.Variant.none(), (starts, engine, environment, place) -> {
             Planned planned = body.plan(engine, environment.clock());
+            Lengths.refuseTooLong(planned.legs(), place.asked().facts());
             Map<String, String> settings = new LinkedHashMap<>(planned.settings());
-            settings.put("api", asks.api().name());
+            settings.put("api", place.api().name());
             LoadFolder.Plan plan = Suite.plan(planned.suite(), settings, planned.legs());
             if (planOnly) {
                 return SuitePlan.print(planned.legs(), engine, environment.clock(), command.getOut());
             }
+            ColdLegs cold = cold(engine);
             LoadFolder files = folder(place, plan);
             try (LoadFolder.Claim _ = files.claim()) {
+                place.beside().tell(cold.text());
                 place.beside().tell(engine.warm());
                 new Suite(
                                 planned.legs(),
@@ -269,11 +299,12 @@ final class SuiteOptions {
                                         most(),
                                         environment.clock(),
                                         place.beside()::tell),
+                                cold,
                                 environment.clock(),
                                 new SuiteProgress(place.beside().beside()))
                         .run(files);
             }
-            ResultFile results = results(files, place, engine, planned.shown());
+            ResultFile results = results(files, place, planned.shown());
             results.write(ResultFile.freeName(files.path(), planned.suite(), results.model(), place.begun(), ".json"));
             return finish.done(files, results, command.getOut());
         });
@@ -286,39 +317,51 @@ final class SuiteOptions {
                     + " differ in how the server is started; say how by --server-command.");
         }
         PresetRun.Pace pace = pace(preset);
-        Api asks = api(preset.countsTokens() ? Api.tokens : preset.chats() ? Api.chat : Api.completions);
+        Optional<Api> its = Optional.ofNullable(api)
+                .or(() -> preset.countsTokens()
+                        ? Optional.of(Api.tokens)
+                        : preset.chats() ? Optional.of(Api.chat) : Optional.empty());
         Units units = (server, model, log, bench) ->
                 started.unit(server, model, Optional.empty(), List.of(), Map.of(), log, bench);
         return with(
                 command,
                 preset.name(),
-                new Asks(asks, timeout(preset.requestTimeout())),
+                new Asks(its, timeout(preset.requestTimeout())),
                 units,
                 preset.firstLife().variant(),
                 (starts, engine, environment, place) -> {
+                    ColdLegs cold = planOnly ? ColdLegs.asFound() : cold(engine);
+                    cold.beside(() -> SegmentUse.begin(
+                            SampleSource.segments(SHARED_MEMORY, EVERY),
+                            Thread.ofPlatform().daemon().factory(),
+                            environment.clock()));
                     PresetRun run = new PresetRun(
                             preset,
                             engine,
                             starts,
                             environment.clock(),
                             new SuiteProgress(place.beside().beside()),
-                            pace);
+                            pace,
+                            cold);
+                    Lengths.refuseTooLong(run.legs(), place.asked().facts());
                     if (planOnly) {
                         return SuitePlan.print(run.legs(), engine, environment.clock(), command.getOut());
                     }
-                    LoadFolder files = folder(place, run.plan(Map.of("api", asks.name())));
+                    LoadFolder files =
+                            folder(place, run.plan(Map.of("api", place.api().name())));
                     try (LoadFolder.Claim _ = files.claim()) {
+                        place.beside().tell(cold.text());
                         place.beside().tell(engine.warm());
                         run.run(files);
                     }
-                    ResultFile results = results(files, place, engine, (leg, result) -> result);
+                    ResultFile results = results(files, place, (leg, result) -> result);
                     Path stamped =
                             ResultFile.freeName(files.path(), preset.name(), results.model(), place.begun(), ".json");
                     String base = stamped.getFileName().toString();
                     Preset.Outcome outcome = preset.outcome(new Preset.Ended(
                             files.legs(),
                             results,
-                            engine.facts(),
+                            place.asked().facts(),
                             base.substring(0, base.length() - ".json".length())));
                     PresetRun.write(files.path(), outcome);
                     return report(files, results, outcome, command.getOut());
@@ -358,10 +401,19 @@ final class SuiteOptions {
         return files;
     }
 
-    /** How the server is asked where the user says nothing else. */
-    private record Asks(Api api, Duration timeout) {
-        HttpSettings on(HttpSettings http) {
-            return http.withRoute(api.route).withRequestTimeout(timeout);
+    /**
+     * How the server is asked where the user says nothing else.
+     *
+     * @param api absent where the server decides: token ids where it takes them, and otherwise text
+     */
+    private record Asks(Optional<Api> api, Duration timeout) {
+        HttpSettings on(HttpSettings http, Api chosen) {
+            return http.withRoute(chosen.route).withRequestTimeout(timeout);
+        }
+
+        Api of(URI server, HttpSettings http, RunClock clock) {
+            return api.orElseGet(() ->
+                    HttpEngine.takesTokenIds(server, on(http, Api.completions), clock) ? Api.tokens : Api.completions);
         }
     }
 
@@ -371,8 +423,21 @@ final class SuiteOptions {
                 : TimeSpan.parse("--request-timeout", requestTimeout, Duration.ofMillis(1));
     }
 
-    /** Where a suite runs, and since when. */
-    private record Place(Path folder, Instant begun, String source, LoadtestBench beside) {}
+    /**
+     * A suite's surroundings.
+     *
+     * @param begun when it began
+     * @param api by which the server is asked
+     * @param asked what the server said of itself before anything was sent; at the end it may be gone
+     */
+    private record Place(Path folder, Instant begun, String source, LoadtestBench beside, Api api, Asked asked) {}
+
+    /** What a server says of itself. */
+    private record Asked(EngineFacts facts, String startedBy, Map<String, String> client, Map<String, String> flags) {
+        static Asked of(HttpEngine engine) {
+            return new Asked(engine.facts(), engine.name(), engine.client(), engine.flags());
+        }
+    }
 
     /** What is done with a server that answers. */
     private interface Work {
@@ -395,7 +460,6 @@ final class SuiteOptions {
         RunStop stop = new RunStop(Thread.currentThread());
         StopOnSignal signal = new StopOnSignal(stop);
         LoadtestBench bench = new LoadtestBench(RunClock.system(), stop, beside(command));
-        Place place = new Place(folder, begun, command.getCommandSpec().root().version()[0], bench);
         Path log = folder.resolveSibling(folder.getFileName() + ".log");
         try (ServerUnit unit = units.unit(server, asked.model().name(), log, bench)) {
             Consumer<StartedServer.Variant> starts = variant -> {
@@ -405,11 +469,16 @@ final class SuiteOptions {
             };
             starts.accept(first);
             unit.restart();
-            HttpSettings http = ask.on(asks.on(HttpSettings.defaults()), System.getenv());
-            HttpSettings flushed = flush.on(http);
+            HttpSettings http = ask.on(HttpSettings.defaults(), System.getenv());
+            Api chosen = asks.of(server, asked.model().on(http, Optional::empty), bench.clock());
+            HttpSettings flushed = flush.on(asks.on(http, chosen));
             HttpSettings named = asked.model().on(flushed, () -> HttpEngine.firstModel(server, flushed, bench.clock()));
             return bench.with(unit, named, ArmOptions.Way.none(), (engine, environment) -> {
                 engine.beginLife();
+                Place place = new Place(
+                        folder, begun, command.getCommandSpec().root().version()[0], bench, chosen, Asked.of(engine));
+                engine.fitLengths().ifPresent(bench::tell);
+                Optional.ofNullable(events).ifPresent(engine::listenAt);
                 return work.run(starts, engine, environment, place);
             });
         } catch (PresetRun.TimeIsUp e) {
@@ -445,10 +514,6 @@ final class SuiteOptions {
         }
     }
 
-    private Api api(Api otherwise) {
-        return Optional.ofNullable(api).orElse(otherwise);
-    }
-
     private static Path temporary() {
         try {
             return Files.createTempDirectory("holdfast-loadtest");
@@ -470,12 +535,12 @@ final class SuiteOptions {
         }
     }
 
-    private ResultFile results(
-            LoadFolder files, Place place, EngineUnderTest engine, BiFunction<LoadLeg, LoadResult, LoadResult> shown) {
+    private ResultFile results(LoadFolder files, Place place, BiFunction<LoadLeg, LoadResult, LoadResult> shown) {
         Map<String, String> environment = new LinkedHashMap<>();
-        environment.put("server", engine.facts().text());
-        environment.put("startedBy", engine.name());
-        environment.putAll(engine.client());
+        environment.put("server", place.asked().facts().text());
+        environment.put("startedBy", place.asked().startedBy());
+        environment.putAll(place.asked().client());
+        place.asked().flags().forEach((name, value) -> environment.put("flags." + name, value));
         return new ResultFile(
                 files.plan().suite(),
                 environment.getOrDefault("serves", environment.getOrDefault("model", "unknown")),
@@ -498,6 +563,16 @@ final class SuiteOptions {
                 .forEach(each -> each.failures()
                         .forEach((what, count) -> out.println("In " + each.id() + " " + count + " of " + each.requests()
                                 + " requests failed: " + what + ".")));
+        results.results().forEach(each -> each.notes().forEach(note -> out.println("In " + each.id() + ": " + note)));
+        List<String> unexposed = results.results().stream()
+                .filter(each -> each.measures().of(Metric.BLOCKS_REMOVED).orElse(1) == 0)
+                .map(LoadResult::id)
+                .toList();
+        if (!unexposed.isEmpty()) {
+            out.println("NO_EXPOSURE: by its events the engine removed no block in "
+                    + (unexposed.size() == 1 ? unexposed.getFirst() : unexposed.size() + " legs")
+                    + "; its cache had room, so keeping a prefix could win nothing there.");
+        }
         boolean failed = legs.stream().anyMatch(leg -> leg.problem().isPresent())
                 || results.results().stream().anyMatch(each -> !each.failures().isEmpty());
         return failed ? ExitCode.CHECK_FAILED : ExitCode.OK;

@@ -138,7 +138,7 @@ class BadInputTest {
                 "--cycles -1|A workload needs at least 1 for its cycles, not -1.",
                 "--flood-tokens 2000000000|does not fit into memory; use at most",
                 "--hold-slot-ms 0|The hold slot must be at least one millisecond, not 0 ms.",
-                "--hold nosuch|--hold is 'nosuch'; there are session, keep-warm, pin-route, none, sidecar,"
+                "--hold nosuch|--hold is 'nosuch'; there are session, keep-warm, pin-route, pin-told, none, sidecar,"
                         + " automatic, everything.",
                 "--hold session|--sidecar and --engine-id are for --hold sidecar or automatic, and this is",
                 "--arm-command on=true|--arm-command is an arm of its own; leave --hold and --sidecar out.",

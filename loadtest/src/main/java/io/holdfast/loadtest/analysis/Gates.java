@@ -10,6 +10,7 @@ import io.holdfast.loadtest.journal.RequestStatus;
 import io.holdfast.loadtest.journal.RunHeader;
 import io.holdfast.loadtest.journal.Step;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.EnumSet;
 import java.util.List;
@@ -76,6 +77,7 @@ public final class Gates {
             leg.problem().filter(why -> isOfTheServer(leg, why)).ifPresent(failed::add);
         } else {
             holdStep(leg, failed);
+            firstAfterHold(leg, failed);
             outputs(leg, failed);
             failed.addAll(plausibility.failedBy(leg));
         }
@@ -101,6 +103,7 @@ public final class Gates {
     private static boolean isOfTheServer(LegRecord leg, String problem) {
         return problem.startsWith(LegRecord.ANOTHER_SERVER)
                 || problem.startsWith(LegRecord.RESTARTED)
+                || problem.startsWith(LegRecord.PROMPT_MISMATCH)
                 || leg.requests().stream().anyMatch(request -> request.status() == RequestStatus.EMPTY);
     }
 
@@ -157,6 +160,30 @@ public final class Gates {
                                 + (header.isSalted()
                                         ? "where that was a hold, the pair is no part of the figures."
                                         : "what was still held ended with the flush before the next leg."));
+    }
+
+    /**
+     * Where nothing lies between the hold and the load, the first request of the load has to find what is held: nothing could
+     * have been lost, so one that does not find it asks for something else.
+     */
+    private void firstAfterHold(LegRecord leg, List<String> failed) {
+        boolean floods = leg.steps().stream().anyMatch(step -> step.kind() == Step.Kind.FLOOD);
+        if (leg.arm() != Arm.PINNED || leg.hold().kind() != HoldReceipt.Kind.HELD || floods) {
+            return;
+        }
+        int page = header.engine().pageTokensOrUsual();
+        long held = Math.min(leg.hold().heldTokens(), header.workload().prefixTokens());
+        leg.probes().stream()
+                .min(Comparator.comparingLong(RequestRecord::sent))
+                .filter(RequestRecord::isOk)
+                .filter(first ->
+                        first.cachedTokens().isPresent() && first.cachedTokens().getAsInt() < held - page)
+                .ifPresent(first -> failed.add(String.format(
+                        Locale.ROOT,
+                        "pin_not_hit: the first request after the hold found %d tokens in the cache, and of its prefix"
+                                + " %d are held, so what is held is not what the load asks for",
+                        first.cachedTokens().getAsInt(),
+                        held)));
     }
 
     private void holdStepTime(LegRecord leg, List<String> failed) {

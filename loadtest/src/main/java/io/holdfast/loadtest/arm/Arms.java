@@ -62,4 +62,9 @@ public final class Arms {
     public static ArmSwitch pinRoute(EngineUnderTest engine) {
         return new PinRoute(engine);
     }
+
+    /** The same for all blocks that the engine's events tell of, as the pin benchmark had it. */
+    public static ArmSwitch pinTold(EngineUnderTest engine) {
+        return new PinTold(engine);
+    }
 }

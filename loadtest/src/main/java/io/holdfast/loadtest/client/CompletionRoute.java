@@ -212,6 +212,16 @@ public enum CompletionRoute {
         return bytes(body);
     }
 
+    /** The same without a field that is not needed. */
+    byte[] bareBody(Optional<String> model, LoadRequest request, boolean streams) {
+        ObjectNode body = question(model, request, false);
+        body.remove("stream_options");
+        if (!streams) {
+            body.remove("stream");
+        }
+        return bytes(body);
+    }
+
     private static byte[] bytes(ObjectNode body) {
         try {
             return JSON.writeValueAsBytes(body);

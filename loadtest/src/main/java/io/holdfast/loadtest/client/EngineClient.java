@@ -407,10 +407,19 @@ final class EngineClient implements AutoCloseable {
         }
     }
 
-    /** A request with its bytes, made before the load starts. */
-    record Prepared(int number, LoadRequest request, Buffer body) {
+    /**
+     * A request with its bytes, made before the load starts.
+     *
+     * @param whole whether its answer does not come as a stream, though those of others do
+     * @param limit the most that it may take; absent where it is that of all
+     */
+    record Prepared(int number, LoadRequest request, Buffer body, boolean whole, Optional<Duration> limit) {
+        Prepared(int number, LoadRequest request, Buffer body) {
+            this(number, request, body, false, Optional.empty());
+        }
+
         Prepared numbered(int place) {
-            return new Prepared(place, request, body);
+            return new Prepared(place, request, body, whole, limit);
         }
     }
 
@@ -465,9 +474,11 @@ final class EngineClient implements AutoCloseable {
         }
 
         Future<RequestRecord> send(Prepared prepared, long scheduled) {
-            Exchange exchange = new Exchange(prepared.number(), prepared.request(), route, streams, nanos, scheduled);
+            Exchange exchange = new Exchange(
+                    prepared.number(), prepared.request(), route, streams && !prepared.whole(), nanos, scheduled);
             Promise<RequestRecord> over = Promise.promise();
-            long timer = vertx.setTimer(timeoutMillis, fired -> end(over, exchange.timedOut(timeoutMillis)));
+            long limit = prepared.limit().map(Duration::toMillis).orElse(timeoutMillis);
+            long timer = vertx.setTimer(limit, fired -> end(over, exchange.timedOut(limit)));
             connection()
                     .compose(connection -> over.future().isComplete()
                             ? Future.failedFuture("the time was over before the connection was open")

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.MissingNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.holdfast.events.EventSource;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.client.ControlHttp.Answer;
 import io.holdfast.loadtest.journal.EngineFacts;
@@ -13,6 +14,7 @@ import io.holdfast.loadtest.run.HoldRoutes;
 import io.holdfast.loadtest.run.LifeSign;
 import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.loadtest.workload.LoadRequest;
+import io.holdfast.loadtest.workload.PlainWords;
 import io.holdfast.loadtest.workload.Role;
 import io.vertx.core.buffer.Buffer;
 import java.io.IOException;
@@ -61,7 +63,7 @@ final class EngineControl implements AutoCloseable {
     private static final Pattern BLOCK = Pattern.compile("\\bblock_size=\"([0-9]{1,9})\"");
     private static final Pattern BLOCKS = Pattern.compile("\\bnum_gpu_blocks=\"([0-9]{1,9})\"");
 
-    /** Arguments of an SGLang, and labels of a vLLM's cache, without which a number cannot be compared with another. */
+    /** Arguments of an engine, and labels of a vLLM's cache, without which a number cannot be compared with another. */
     private static final List<String> FLAGS = List.of(
             "attention_backend",
             "block_size",
@@ -76,7 +78,10 @@ final class EngineControl implements AutoCloseable {
             "enable_hierarchical_cache",
             "enable_prefix_caching",
             "gpu_memory_utilization",
+            "enable_chunked_prefill",
             "kv_cache_dtype",
+            "max_num_batched_tokens",
+            "max_num_seqs",
             "max_running_requests",
             "mem_fraction_static",
             "page_size",
@@ -156,30 +161,56 @@ final class EngineControl implements AutoCloseable {
                 "The engine at " + engine + " is not ready: " + last.text() + "; " + last.mend() + ".");
     }
 
-    /**
-     * A real engine may end when it is sent a token id that its model has not, so its tokenizer is asked for the largest ids
-     * of a load before any is sent. One that has none of them knows no text for them; what does not tell is believed.
-     */
     private void refuseUnknownTokens() {
         if (!settings.route().sendsTokenIds() || tokensAreKnown) {
             return;
         }
-        ObjectNode question = JsonNodeFactory.instance.objectNode();
-        settings.model().ifPresent(model -> question.put("model", model));
+        if (lacksTokens()) {
+            throw new LoadTestException("The model at " + engine + " has no token " + LARGEST_TOKENS.getLast()
+                    + ", and prompts have token ids from 1,000 to 29,999, of which an engine may end when its model"
+                    + " does not know one; ask by text, with --route OPENAI_TEXT or --api completions.");
+        }
+        tokensAreKnown = true;
+    }
+
+    /**
+     * Returns whether the model has not all tokens that a load is made of. A real engine may end when it is sent a token id
+     * that its model has not, so its tokenizer is asked for the largest ids of a load before any is sent. One that has none of
+     * them knows no text for them; what does not tell is believed.
+     */
+    boolean lacksTokens() {
+        ObjectNode question = question();
         ArrayNode tokens = question.putArray("tokens");
         LARGEST_TOKENS.forEach(tokens::add);
         try {
             Answer answer = http.post("/detokenize", question.toString());
             JsonNode text = answer.json().path(answer.json().has("text") ? "text" : "prompt");
-            if (answer.isOk() && text.isTextual() && text.asText().isEmpty()) {
-                throw new LoadTestException("The model at " + engine + " has no token " + LARGEST_TOKENS.getLast()
-                        + ", and prompts have token ids from 1,000 to 29,999, of which an engine may end when its model"
-                        + " does not know one; ask by text, with --route OPENAI_TEXT or --api completions.");
-            }
+            return answer.isOk() && text.isTextual() && text.asText().isEmpty();
         } catch (IOException e) {
-            // Nothing is said.
+            return false;
         }
-        tokensAreKnown = true;
+    }
+
+    private ObjectNode question() {
+        ObjectNode question = JsonNodeFactory.instance.objectNode();
+        settings.model().ifPresent(model -> question.put("model", model));
+        return question;
+    }
+
+    /** Number of tokens that the server's tokenizer makes of a word of ours, by one call; absent where there is no such route. */
+    OptionalDouble tokensOfAWord() {
+        int[] words = PlainWords.each();
+        try {
+            Answer answer = http.post(
+                    "/tokenize",
+                    question().put("prompt", PlainWords.text(words)).toString());
+            JsonNode count = answer.json().path("count");
+            return answer.isOk() && count.isIntegralNumber() && count.longValue() > 0
+                    ? OptionalDouble.of(count.doubleValue() / words.length)
+                    : OptionalDouble.empty();
+        } catch (IOException e) {
+            return OptionalDouble.empty();
+        }
     }
 
     /** Whether anybody is there at all; a {@link LoadTestException} says if not. */
@@ -345,14 +376,36 @@ final class EngineControl implements AutoCloseable {
         return metrics.contains(VLLM) ? vllm(metrics) : EngineFacts.unknown();
     }
 
+    /** Where it says that it publishes what happens to its cache; absent where it does not, as a vLLM never does. */
+    Optional<EventSource> events() {
+        JsonNode listed = json("/server_info").path("kv_events");
+        int port = listed.path("endpoint_port_base").asInt(0);
+        if (!listed.path("publisher").asText("").equals("zmq") || port < 1) {
+            return Optional.empty();
+        }
+        String host = listed.path("endpoint_host").asText("*");
+        boolean all = host.equals("*") || host.equals("0.0.0.0");
+        try {
+            return Optional.of(EventSource.of(
+                            "tcp://" + (all ? engine.getHost() : host) + ":" + port,
+                            listed.path("topic").asText(""))
+                    .withRanks(Math.max(1, listed.path("dp_size").asInt(1))));
+        } catch (IllegalArgumentException e) {
+            return Optional.empty();
+        }
+    }
+
     /** Those of {@link #FLAGS} that it tells. */
     Map<String, String> flags() {
         Map<String, String> flags = new TreeMap<>();
         JsonNode info = json("/server_info");
-        String labels = info.isObject() ? "" : cacheLabels(text("/metrics"));
+        // A vLLM has its arguments in one long text, in its development mode alone, and those of its cache as labels.
+        String labels = info.has("page_size")
+                ? ""
+                : cacheLabels(text("/metrics")) + " " + info.path("vllm_config").asText("");
         for (String name : FLAGS) {
             JsonNode value = info.path(name);
-            Matcher label = Pattern.compile("\\b" + name + "=\"([^\"]*)\"").matcher(labels);
+            Matcher label = Pattern.compile("\\b" + name + "=[\"']?([^\"', ]*)").matcher(labels);
             if (value.isValueNode() && !value.isNull()) {
                 flags.put(name, value.asText());
             } else if (label.find()) {

@@ -1,5 +1,6 @@
 package io.holdfast.loadtest.client;
 
+import io.holdfast.events.EventSource;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.Sha256;
 import io.holdfast.loadtest.client.EngineClient.OpenLoop;
@@ -13,6 +14,7 @@ import io.holdfast.loadtest.journal.ServerLog;
 import io.holdfast.loadtest.run.EngineUnderTest;
 import io.holdfast.loadtest.run.HoldRoutes;
 import io.holdfast.loadtest.run.LifeSign;
+import io.holdfast.loadtest.run.Listening;
 import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.loadtest.workload.LoadRequest;
 import io.vertx.core.Context;
@@ -27,13 +29,19 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.TreeMap;
+import java.util.concurrent.ThreadFactory;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /** An engine behind HTTP: what is measured goes through an {@link EngineClient}, all else through plain blocking calls. */
 public final class HttpEngine implements EngineUnderTest {
     private static final Duration CONNECT_LIMIT = Duration.ofSeconds(60);
+    private static final Duration EVENT_LIMIT = Duration.ofSeconds(30);
+    private static final Duration UNASKED_EVENT_LIMIT = Duration.ofSeconds(5);
+    private static final ThreadFactory LISTENERS =
+            Thread.ofPlatform().daemon().name("kv-events").factory();
 
     private final Vertx vertx;
     private final RunClock clock;
@@ -44,6 +52,8 @@ public final class HttpEngine implements EngineUnderTest {
     private final EngineControls engines;
     private final EngineClient client;
     private final boolean streams;
+    private double tokensOfAWord = 1;
+    private Optional<EventSource> events = Optional.empty();
     private Optional<HttpEngine> whole = Optional.empty();
 
     /** @param vertx runs the client */
@@ -100,6 +110,37 @@ public final class HttpEngine implements EngineUnderTest {
             control.greet();
             return control.facts().family();
         }
+    }
+
+    /** Returns whether prompts can be sent to a server as token ids: it is an engine that takes them, and its model has them. */
+    public static boolean takesTokenIds(URI server, HttpSettings settings, RunClock clock) {
+        try (EngineControl control = new EngineControl(server, settings, clock, sentence -> {})) {
+            control.greet();
+            return control.facts().family() != EngineFacts.Family.OTHER && !control.lacksTokens();
+        }
+    }
+
+    /**
+     * Measures, where text is sent, how many tokens the server makes of a word, so that texts come to the lengths that they
+     * are to have.
+     *
+     * @return how lengths are to be read, in a sentence; absent where token ids are sent, whose lengths are exact
+     */
+    public Optional<String> fitLengths() {
+        if (settings.route().sendsTokenIds()) {
+            return Optional.empty();
+        }
+        OptionalDouble told = control.tokensOfAWord();
+        tokensOfAWord = told.orElse(1);
+        return Optional.of(
+                told.isEmpty()
+                        ? "Lengths of prompts are in words: the server has no /tokenize that would tell how many"
+                                + " tokens it makes of one."
+                        : String.format(
+                                Locale.ROOT,
+                                "The server makes %.2f tokens of a word, by its /tokenize; texts have as many words as"
+                                        + " come to the lengths that are asked for.",
+                                tokensOfAWord));
     }
 
     /** Streams tokens from a server of its own until the client is as fast as it gets; says in a sentence what that took. */
@@ -193,6 +234,33 @@ public final class HttpEngine implements EngineUnderTest {
         return unit.written();
     }
 
+    /** Listens where it says that it publishes, unless an endpoint was named. */
+    @Override
+    public Optional<Listening> listen() {
+        if (events.isPresent()) {
+            return Optional.of(KvEventCollector.start(events.get(), LISTENERS, clock, EVENT_LIMIT));
+        }
+        try {
+            return control.events()
+                    .map(source -> KvEventCollector.start(source, LISTENERS, clock, UNASKED_EVENT_LIMIT));
+        } catch (LoadTestException e) {
+            if (Thread.currentThread().isInterrupted()) {
+                throw e;
+            }
+            // Nobody asked for events, and a port that cannot be reached from here is no reason to end.
+            return Optional.empty();
+        }
+    }
+
+    /** Sets where what happens to its cache is published, in place of where it says that itself. */
+    public void listenAt(String endpoint) {
+        try {
+            events = Optional.of(EventSource.of(endpoint, ""));
+        } catch (IllegalArgumentException e) {
+            throw new LoadTestException(String.valueOf(e.getMessage()), e);
+        }
+    }
+
     @Override
     public HoldRoutes holdRoutes() {
         return control.holdRoutes();
@@ -214,6 +282,8 @@ public final class HttpEngine implements EngineUnderTest {
             return this;
         }
         HttpEngine same = whole.orElseGet(() -> new HttpEngine(vertx, unit, settings, clock, waiting, false));
+        same.tokensOfAWord = tokensOfAWord;
+        same.events = events;
         whole = Optional.of(same);
         return same;
     }
@@ -238,7 +308,7 @@ public final class HttpEngine implements EngineUnderTest {
             MessageDigest sha = Sha256.start();
             for (LoadRequest request : requests) {
                 prepared.add(prepared(prepared.size(), request));
-                sha.update(settings.body(request.withoutHead(), streams));
+                sha.update(body(request.withoutHead()));
             }
             digest = HexFormat.of().formatHex(sha.digest());
         }
@@ -321,7 +391,17 @@ public final class HttpEngine implements EngineUnderTest {
         }
 
         private Prepared prepared(int number, LoadRequest request) {
-            return new Prepared(number, request, Buffer.buffer(settings.body(request, streams)));
+            return new Prepared(
+                    number,
+                    request,
+                    Buffer.buffer(body(request)),
+                    settings.isWhole(request),
+                    Optional.of(settings.limit(request)));
+        }
+
+        private byte[] body(LoadRequest request) {
+            boolean text = !settings.route().sendsTokenIds();
+            return settings.body(text ? request.asWords(tokensOfAWord) : request, streams);
         }
     }
 }

@@ -2,6 +2,7 @@ package io.holdfast.loadtest.client;
 
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.workload.LoadRequest;
+import io.holdfast.loadtest.workload.Role;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.Map;
@@ -20,6 +21,8 @@ import java.util.stream.Collectors;
  * @param readyTimeout the most that a server life may take to begin
  * @param ignoresEnd whether answers go on to their last token after the model has ended them, so that all are as long
  * @param ca who the server's certificate has to be from; absent for those that Java trusts
+ * @param bare the most that a warm-up may take where bodies have no field beyond those of the pin benchmark, whose warm-ups
+ *     come whole; absent where bodies have what a load test asks for
  */
 public record HttpSettings(
         CompletionRoute route,
@@ -30,7 +33,8 @@ public record HttpSettings(
         Duration flushTimeout,
         Duration readyTimeout,
         boolean ignoresEnd,
-        Optional<TrustedCa> ca) {
+        Optional<TrustedCa> ca,
+        Optional<Duration> bare) {
     public HttpSettings {
         headers = Map.copyOf(headers);
         atLeastAMillisecond("request time-out", requestTimeout);
@@ -60,12 +64,13 @@ public record HttpSettings(
                 Duration.ofSeconds(30),
                 Duration.ofMinutes(10),
                 true,
+                Optional.empty(),
                 Optional.empty());
     }
 
     public HttpSettings withRoute(CompletionRoute value) {
         return new HttpSettings(
-                value, model, headers, flushPath, requestTimeout, flushTimeout, readyTimeout, ignoresEnd, ca);
+                value, model, headers, flushPath, requestTimeout, flushTimeout, readyTimeout, ignoresEnd, ca, bare);
     }
 
     public HttpSettings withModel(String value) {
@@ -78,35 +83,39 @@ public record HttpSettings(
                 flushTimeout,
                 readyTimeout,
                 ignoresEnd,
-                ca);
+                ca,
+                bare);
     }
 
     public HttpSettings withHeaders(Map<String, String> value) {
         return new HttpSettings(
-                route, model, value, flushPath, requestTimeout, flushTimeout, readyTimeout, ignoresEnd, ca);
+                route, model, value, flushPath, requestTimeout, flushTimeout, readyTimeout, ignoresEnd, ca, bare);
     }
 
     public HttpSettings withFlushPath(String value) {
         return new HttpSettings(
-                route, model, headers, value, requestTimeout, flushTimeout, readyTimeout, ignoresEnd, ca);
+                route, model, headers, value, requestTimeout, flushTimeout, readyTimeout, ignoresEnd, ca, bare);
     }
 
     public HttpSettings withRequestTimeout(Duration value) {
-        return new HttpSettings(route, model, headers, flushPath, value, flushTimeout, readyTimeout, ignoresEnd, ca);
+        return new HttpSettings(
+                route, model, headers, flushPath, value, flushTimeout, readyTimeout, ignoresEnd, ca, bare);
     }
 
     public HttpSettings withFlushTimeout(Duration value) {
-        return new HttpSettings(route, model, headers, flushPath, requestTimeout, value, readyTimeout, ignoresEnd, ca);
+        return new HttpSettings(
+                route, model, headers, flushPath, requestTimeout, value, readyTimeout, ignoresEnd, ca, bare);
     }
 
     public HttpSettings withReadyTimeout(Duration value) {
-        return new HttpSettings(route, model, headers, flushPath, requestTimeout, flushTimeout, value, ignoresEnd, ca);
+        return new HttpSettings(
+                route, model, headers, flushPath, requestTimeout, flushTimeout, value, ignoresEnd, ca, bare);
     }
 
     /** With answers that end where the model ends them. */
     public HttpSettings endingWithTheModel() {
         return new HttpSettings(
-                route, model, headers, flushPath, requestTimeout, flushTimeout, readyTimeout, false, ca);
+                route, model, headers, flushPath, requestTimeout, flushTimeout, readyTimeout, false, ca, bare);
     }
 
     /** Trusting those certificates and no others. */
@@ -120,7 +129,38 @@ public record HttpSettings(
                 flushTimeout,
                 readyTimeout,
                 ignoresEnd,
-                Optional.of(value));
+                Optional.of(value),
+                bare);
+    }
+
+    /**
+     * With bodies of the fields {@code model}, {@code messages}, {@code max_tokens} and {@code temperature}, and {@code stream}
+     * where the answer is one. So nobody tells how many tokens were cached.
+     *
+     * @param warmUps the most that a warm-up may take
+     */
+    public HttpSettings bare(Duration warmUps) {
+        return new HttpSettings(
+                route,
+                model,
+                headers,
+                flushPath,
+                requestTimeout,
+                flushTimeout,
+                readyTimeout,
+                false,
+                ca,
+                Optional.of(warmUps));
+    }
+
+    /** Whether the answer to a request is wanted as a whole though others are streams. */
+    boolean isWhole(LoadRequest request) {
+        return bare.isPresent() && request.role() == Role.PRIME;
+    }
+
+    /** The most that a request may take. */
+    Duration limit(LoadRequest request) {
+        return isWhole(request) ? bare.orElse(requestTimeout) : requestTimeout;
     }
 
     /** What is sent beside the key, by name: an answer may depend on it, and what is in it is told to nobody else. */
@@ -138,6 +178,9 @@ public record HttpSettings(
 
     /** @param streams whether the answer is wanted token by token */
     byte[] body(LoadRequest request, boolean streams) {
+        if (bare.isPresent()) {
+            return route.bareBody(model, request, streams && !isWhole(request));
+        }
         return streams ? route.body(model, request, ignoresEnd) : route.wholeBody(model, request, ignoresEnd);
     }
 }

@@ -2,6 +2,7 @@ package io.holdfast.loadtest.compare;
 
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.measure.Metric;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -10,6 +11,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** What must be equal on both sides of a comparison. */
 final class Comparability {
@@ -24,6 +26,9 @@ final class Comparability {
             "ttft_scheduled_p50", "when its turn came",
             "first_chunk_p50", "when it was sent, to a chunk that may hold no token",
             "user_b_ttft_from_wall_start", "when the first of two users asked");
+
+    /** Shares of cached tokens that lie further apart are not those of one state of the cache. */
+    private static final double UNEQUAL_SHARES = 0.05;
 
     private Comparability() {}
 
@@ -57,14 +62,31 @@ final class Comparability {
         }
     }
 
-    /** What makes figures that are shown less equal than they look. */
-    static Optional<String> warning(Group one, Group other, String names) {
+    /** What makes figures that are shown less equal than they look, a sentence each. */
+    static List<String> warnings(Group one, Group other, String names) {
+        List<String> said = new ArrayList<>();
         Set<String> starts = origins(one);
         Set<String> others = origins(other);
-        return !starts.isEmpty() && !others.isEmpty() && starts.stream().noneMatch(others::contains)
-                ? Optional.of("Times to first token are not comparable in " + names
-                        + ": one is to the first output, the" + " other to a first chunk that may hold none.")
-                : Optional.empty();
+        if (!starts.isEmpty() && !others.isEmpty() && starts.stream().noneMatch(others::contains)) {
+            said.add("Times to first token are not comparable in " + names
+                    + ": one is to the first output, the other to a first chunk that may hold none.");
+        }
+        double[] found = one.values(Metric.CACHED_SHARE);
+        double[] alsoFound = other.values(Metric.CACHED_SHARE);
+        if (found.length > 0 && alsoFound.length > 0) {
+            double mine = Change.mean(found);
+            double theirs = Change.mean(alsoFound);
+            if (Math.abs(mine - theirs) > UNEQUAL_SHARES) {
+                said.add("In " + names + " " + Metric.CACHED_SHARE.shown(mine) + " and "
+                        + Metric.CACHED_SHARE.shown(theirs) + " of the prompts' tokens of " + one.workload()
+                        + " were cached: times to first token and throughput follow from that. Where it is not what was"
+                        + " changed, one cache was warmer than the other; measure both from an empty one.");
+            }
+        }
+        Stream.of(one, other)
+                .flatMap(group -> group.runs().stream())
+                .forEach(run -> run.notes().forEach(note -> said.add(run.id() + " in " + names + ": " + note)));
+        return said;
     }
 
     private static Set<String> origins(Group group) {

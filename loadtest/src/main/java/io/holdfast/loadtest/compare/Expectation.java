@@ -94,6 +94,8 @@ public record Expectation(String name, String text, String metric, Kind kind, Ra
     public enum Outcome {
         MET,
         BETTER_THAN_EXPECTED,
+        /** Nothing of it was measured, though something else of the same file was. */
+        NOT_MEASURED,
         UNDECIDED,
         MISSED,
         /** The opposite of an expected improvement. */
@@ -174,8 +176,34 @@ public record Expectation(String name, String text, String metric, Kind kind, Ra
         return all;
     }
 
+    /**
+     * Judges those of one file, of which some may be about what was not measured; not all of them, since then the file is that
+     * of something else.
+     */
+    public static List<Judged> judge(List<Expectation> together, Comparison comparison) {
+        List<Judged> judged = together.stream()
+                .map(each -> each.judged(comparison)
+                        .orElseGet(() -> new Judged(
+                                each, Outcome.NOT_MEASURED, List.of("Not measured: " + each.there(comparison) + "."))))
+                .toList();
+        if (!together.isEmpty() && judged.stream().allMatch(each -> each.outcome() == Outcome.NOT_MEASURED)) {
+            throw together.getFirst().nowhere(comparison);
+        }
+        return judged;
+    }
+
     /** Judges it in every place where it is expected, in the last file against the first. */
     public Judged judge(Comparison comparison) {
+        return judged(comparison).orElseThrow(() -> nowhere(comparison));
+    }
+
+    private LoadTestException nowhere(Comparison comparison) {
+        return new LoadTestException(
+                "Nothing that is compared is where '" + text + "' is expected; " + there(comparison) + ".");
+    }
+
+    /** Absent where nothing is compared that it is about. */
+    private Optional<Judged> judged(Comparison comparison) {
         List<Row> places = comparison.pairs().stream()
                 .filter(row -> where.stream().allMatch(each -> each.holds(row)))
                 .toList();
@@ -195,11 +223,7 @@ public record Expectation(String name, String text, String metric, Kind kind, Ra
             why.add(why(new Placed(row, file, change), outcome));
             worst = outcome.compareTo(worst) > 0 ? outcome : worst;
         }
-        if (!judged) {
-            throw new LoadTestException(
-                    "Nothing that is compared is where '" + text + "' is expected; " + there(comparison) + ".");
-        }
-        return new Judged(this, worst, why);
+        return judged ? Optional.of(new Judged(this, worst, why)) : Optional.empty();
     }
 
     private String there(Comparison comparison) {
@@ -268,6 +292,7 @@ public record Expectation(String name, String text, String metric, Kind kind, Ra
         return switch (outcome) {
             case MET -> "met";
             case BETTER_THAN_EXPECTED -> "better than expected";
+            case NOT_MEASURED -> "not measured";
             case UNDECIDED -> "undecided";
             case MISSED -> "missed";
             case HARMFUL -> "HARMFUL";

@@ -218,6 +218,6 @@ final class Pairing {
             warnings.add("That " + names + " sent the same requests as " + reference.workload()
                     + " is not known, for only one of them tells its workload's id.");
         }
-        Comparability.warning(reference, group, names).ifPresent(warnings::add);
+        warnings.addAll(Comparability.warnings(reference, group, names));
     }
 }

@@ -44,6 +44,9 @@ public record LegRecord(
     /** What a problem begins with when the server was not one process all through a pair, or all through a run. */
     public static final String RESTARTED = "the server was restarted";
 
+    /** What a problem begins with when warm-up, hold and load have not one prefix. */
+    public static final String PROMPT_MISMATCH = "prompt_mismatch:";
+
     public LegRecord {
         shares = List.copyOf(shares);
         steps = List.copyOf(steps);

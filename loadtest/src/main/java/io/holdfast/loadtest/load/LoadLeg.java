@@ -1,5 +1,6 @@
 package io.holdfast.loadtest.load;
 
+import io.holdfast.loadtest.journal.CacheEvents;
 import io.holdfast.loadtest.journal.ClientHealth;
 import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.journal.RequestStatus;
@@ -12,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
+import java.util.stream.Stream;
 
 /**
  * All that is known of one load leg.
@@ -37,6 +39,12 @@ public record LoadLeg(
         Map<String, String> notes,
         Optional<ClientHealth> client,
         Optional<String> problem) {
+    /** The name of the note that says in a sentence that more was found in the cache than the leg had put there. */
+    public static final String WARM = "warm";
+
+    /** The name of the note that says in a sentence that prompts were not as long as they were to be. */
+    public static final String LENGTHS = "lengths";
+
     /**
      * What became of a part.
      *
@@ -91,7 +99,12 @@ public record LoadLeg(
                 settings,
                 measured().size(),
                 failures(),
-                Measures.of(measured(), percentiles, slo));
+                CacheEvents.of(notes, "")
+                        .map(events -> Measures.of(measured(), percentiles, slo).with(events))
+                        .orElseGet(() -> Measures.of(measured(), percentiles, slo)),
+                Stream.of(WARM, LENGTHS)
+                        .flatMap(name -> Stream.ofNullable(notes.get(name)))
+                        .toList());
     }
 
     /** The same with other requests in each of its parts. */

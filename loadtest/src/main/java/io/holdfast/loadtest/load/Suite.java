@@ -17,6 +17,7 @@ public final class Suite {
     private final List<Leg> legs;
     private final Servers servers;
     private final Between between;
+    private final ColdLegs cold;
     private final RunClock clock;
     private final Watcher watcher;
 
@@ -36,6 +37,11 @@ public final class Suite {
          * @throws NoServerException where there is none for this leg, and may be one for others
          */
         EngineUnderTest of(Leg leg);
+
+        /** Names the life of the server that a leg is sent to; legs with the same name share its process. */
+        default String life(Leg leg) {
+            return "";
+        }
 
         /** The same server for all legs. */
         static Servers one(EngineUnderTest engine) {
@@ -83,10 +89,17 @@ public final class Suite {
         void ended(LoadLeg leg);
     }
 
+    /** A suite whose legs find the server's cache as it is. */
     public Suite(List<Leg> legs, Servers servers, Between between, RunClock clock, Watcher watcher) {
+        this(legs, servers, between, ColdLegs.asFound(), clock, watcher);
+    }
+
+    /** The same whose legs do not find what others left there. */
+    public Suite(List<Leg> legs, Servers servers, Between between, ColdLegs cold, RunClock clock, Watcher watcher) {
         this.legs = List.copyOf(legs);
         this.servers = servers;
         this.between = between;
+        this.cold = cold;
         this.clock = clock;
         this.watcher = watcher;
     }
@@ -125,9 +138,7 @@ public final class Suite {
             return notRun(leg, Objects.requireNonNullElse(e.getMessage(), "its server did not start"));
         }
         Map<String, String> notes = between.before(leg, engine);
-        return new LoadRun(engine, clock)
-                .run(leg.id(), leg.load(), leg.settings())
-                .withNotes(notes);
+        return cold.run(engine, clock, servers.life(leg), leg).withNotes(notes);
     }
 
     private LoadLeg notRun(Leg leg, String why) {

@@ -55,6 +55,27 @@ public record MatrixAxes(
         return new MatrixAxes(contexts, List.of(CacheState.values()), List.of(true, false), 3, 64, List.of(4_096));
     }
 
+    /** The same without prompts of more tokens; all of them where nothing would be left. */
+    public MatrixAxes upTo(long tokens) {
+        Map<Integer, List<Integer>> shorter = new LinkedHashMap<>();
+        contexts.forEach((batch, lengths) -> {
+            List<Integer> fitting =
+                    lengths.stream().filter(length -> length <= tokens).toList();
+            if (!fitting.isEmpty()) {
+                shorter.put(batch, fitting);
+            }
+        });
+        return shorter.isEmpty()
+                ? this
+                : new MatrixAxes(
+                        shorter,
+                        states,
+                        ways,
+                        passes,
+                        answer,
+                        staggered.stream().filter(length -> length <= tokens).toList());
+    }
+
     /** In the order in which they run. */
     List<MatrixLeg> legs() {
         List<MatrixLeg> legs = new ArrayList<>();

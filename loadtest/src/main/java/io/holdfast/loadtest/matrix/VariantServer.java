@@ -100,9 +100,14 @@ public final class VariantServer implements ServerUnit {
             private String life = "";
 
             @Override
+            public String life(Suite.Leg leg) {
+                return leg.settings().getOrDefault(ServerCompare.LIFE, "");
+            }
+
+            @Override
             public EngineUnderTest of(Suite.Leg leg) {
                 String variant = leg.settings().getOrDefault(ServerCompare.VARIANT, "");
-                String its = leg.settings().getOrDefault(ServerCompare.LIFE, "");
+                String its = life(leg);
                 if (!its.equals(life) && !refusals.containsKey(variant)) {
                     wanted = variant;
                     life = its;

@@ -2,6 +2,7 @@ package io.holdfast.loadtest.measure;
 
 import java.util.Collections;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
@@ -15,6 +16,7 @@ import java.util.Optional;
  * @param settings of the server and of the load, by name, as {@code concurrency} or {@code variant}
  * @param requests all that were planned to be sent
  * @param failures how many were not answered well, by what was said
+ * @param notes what has to be known before the measures are believed, a sentence each
  */
 public record LoadResult(
         String id,
@@ -24,8 +26,23 @@ public record LoadResult(
         Map<String, String> settings,
         int requests,
         Map<String, Integer> failures,
-        Measures measures) {
+        Measures measures,
+        List<String> notes) {
+    /** A result of which nothing more has to be known. */
+    public LoadResult(
+            String id,
+            String workload,
+            Optional<String> workloadId,
+            String source,
+            Map<String, String> settings,
+            int requests,
+            Map<String, Integer> failures,
+            Measures measures) {
+        this(id, workload, workloadId, source, settings, requests, failures, measures, List.of());
+    }
+
     public LoadResult {
+        notes = List.copyOf(notes);
         settings = Collections.unmodifiableMap(new LinkedHashMap<>(settings));
         failures = Collections.unmodifiableMap(new LinkedHashMap<>(failures));
     }

@@ -1,6 +1,7 @@
 package io.holdfast.loadtest.measure;
 
 import io.holdfast.evidence.Quantiles;
+import io.holdfast.loadtest.journal.CacheEvents;
 import io.holdfast.loadtest.journal.RequestRecord;
 import java.util.Arrays;
 import java.util.Collections;
@@ -90,6 +91,15 @@ public record Measures(Map<Metric, Double> values) {
         Map<Metric, Double> all = new LinkedHashMap<>();
         reduce(quantity, Arrays.stream(values).sorted().toArray(), PERCENTILES, all);
         return all;
+    }
+
+    /** These with those of what an engine told of its cache. */
+    public Measures with(CacheEvents events) {
+        Map<Metric, Double> all = new LinkedHashMap<>(values);
+        all.put(Metric.BLOCKS_STORED, (double) events.stored());
+        all.put(Metric.BLOCKS_REMOVED, (double) events.removed());
+        all.put(Metric.CACHE_CLEARS, (double) events.clears());
+        return new Measures(all);
     }
 
     public OptionalDouble of(Metric metric) {

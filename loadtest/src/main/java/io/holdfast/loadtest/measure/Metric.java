@@ -76,6 +76,15 @@ public record Metric(String name, Unit unit, Better better) {
     /** Of all tokens of prompts, those that the server had cached. */
     public static final Metric CACHED_SHARE = new Metric("cached_share", Unit.SHARE, Better.HIGHER);
 
+    /** Blocks of the GPU's cache that the engine said it stored. */
+    public static final Metric BLOCKS_STORED = new Metric("blocks_stored", Unit.COUNT, Better.NEITHER);
+
+    /** Those that it said it removed. */
+    public static final Metric BLOCKS_REMOVED = new Metric("blocks_removed", Unit.COUNT, Better.NEITHER);
+
+    /** How often it said that it emptied the cache. */
+    public static final Metric CACHE_CLEARS = new Metric("cache_clears", Unit.COUNT, Better.NEITHER);
+
     /** Mean tokens of a prompt, as the server counts them. */
     public static final Metric PROMPT_TOKENS = new Metric("prompt_tokens_mean", Unit.TOKENS, Better.NEITHER);
 
@@ -142,6 +151,9 @@ public record Metric(String name, Unit unit, Better better) {
                         DURATION,
                         ERRORS,
                         CACHED_SHARE,
+                        BLOCKS_STORED,
+                        BLOCKS_REMOVED,
+                        CACHE_CLEARS,
                         PROMPT_TOKENS,
                         COMPLETION_TOKENS,
                         CONCURRENCY,

@@ -102,6 +102,10 @@ public record ResultFile(
         into.put("requests", result.requests());
         ObjectNode failures = into.putObject("failures");
         result.failures().forEach(failures::put);
+        if (!result.notes().isEmpty()) {
+            var notes = into.putArray("notes");
+            result.notes().forEach(notes::add);
+        }
         result.measures().values().forEach((metric, value) -> into.put(metric.name(), value));
     }
 
@@ -161,7 +165,8 @@ public record ResultFile(
                 texts(node.path("settings")),
                 node.path("requests").asInt(),
                 failures,
-                new Measures(values));
+                new Measures(values),
+                node.path("notes").valueStream().map(JsonNode::asText).toList());
     }
 
     private static Map<String, String> texts(JsonNode node) {

@@ -42,6 +42,9 @@ public final class PinPoc {
     /** Suspected of showing nothing but order, and said to be beyond the cache. */
     private static final List<Integer> CONCURRENCIES = List.of(32, 64);
 
+    /** The most that a warm-up of the benchmark might take. */
+    public static final Duration WARM_UP_LIMIT = Duration.ofSeconds(60);
+
     private static final int REPETITIONS = 3;
     private static final Duration PAUSE = Duration.ofSeconds(1);
     /** Both arms wait so long before the load, whatever the pin takes of it. */

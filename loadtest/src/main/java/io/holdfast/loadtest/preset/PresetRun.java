@@ -3,6 +3,7 @@ package io.holdfast.loadtest.preset;
 import io.holdfast.loadtest.FileTrouble;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.client.StartedServer;
+import io.holdfast.loadtest.load.ColdLegs;
 import io.holdfast.loadtest.load.DrawnLoad;
 import io.holdfast.loadtest.load.LoadFolder;
 import io.holdfast.loadtest.load.LoadLeg;
@@ -40,8 +41,10 @@ public final class PresetRun {
     private final RunClock clock;
     private final Suite.Watcher watcher;
     private final Pace pace;
+    private final ColdLegs cold;
     private final List<Suite.Leg> legs;
     private Optional<Preset.Life> life = Optional.empty();
+    private Optional<String> refusal = Optional.empty();
     private OptionalLong lastEnded = OptionalLong.empty();
     private int warmed;
 
@@ -72,6 +75,7 @@ public final class PresetRun {
      * Nothing is sent yet.
      *
      * @param starts told how the server is to be started before the engine begins another life
+     * @param cold keeps legs from finding what others left in the cache
      */
     public PresetRun(
             Preset preset,
@@ -79,13 +83,15 @@ public final class PresetRun {
             Consumer<StartedServer.Variant> starts,
             RunClock clock,
             Suite.Watcher watcher,
-            Pace pace) {
+            Pace pace,
+            ColdLegs cold) {
         this.preset = preset;
         this.engine = engine;
         this.starts = starts;
         this.clock = clock;
         this.watcher = watcher;
         this.pace = pace;
+        this.cold = cold;
         this.legs = preset.legs(engine.facts());
     }
 
@@ -103,7 +109,18 @@ public final class PresetRun {
     /** Runs what is not there yet. */
     public void run(LoadFolder folder) {
         long began = clock.nanos();
-        new Suite(legs, this::server, (next, server) -> rested(began), clock, new Suite.Watcher() {
+        Suite.Servers servers = new Suite.Servers() {
+            @Override
+            public EngineUnderTest of(Suite.Leg leg) {
+                return server(leg);
+            }
+
+            @Override
+            public String life(Suite.Leg leg) {
+                return preset.life(leg).name();
+            }
+        };
+        new Suite(legs, servers, (next, server) -> rested(began), cold, clock, new Suite.Watcher() {
                     @Override
                     public void begins(Suite.Leg leg, int number, int of) {
                         watcher.begins(leg, number, of);
@@ -122,10 +139,23 @@ public final class PresetRun {
         Preset.Life wanted = preset.life(leg);
         if (!life.equals(Optional.of(wanted))) {
             starts.accept(wanted.variant());
-            engine.beginLife();
             life = Optional.of(wanted);
-            warmed = warmUp(leg);
+            refusal = Optional.empty();
+            warmed = 0;
+            try {
+                engine.beginLife();
+                warmed = warmUp(leg);
+            } catch (LoadTestException e) {
+                if (!preset.needsToStart() || Thread.currentThread().isInterrupted()) {
+                    throw e;
+                }
+                refusal = Optional.of("its server did not start: "
+                        + String.valueOf(e.getMessage()).replaceFirst("\\.$", ""));
+            }
         }
+        refusal.ifPresent(why -> {
+            throw new Suite.NoServerException(why);
+        });
         return engine;
     }
 

@@ -1,5 +1,6 @@
 package io.holdfast.loadtest.preset;
 
+import io.holdfast.loadtest.journal.CacheEvents;
 import io.holdfast.loadtest.journal.EngineFacts;
 import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.load.LoadLeg;
@@ -121,14 +122,14 @@ record RadixStory(
                 .flatMap(request ->
                         request.ttftMillis().stream().mapToObj(millis -> new Point(request.prompt(), millis)))
                 .toList());
-        return new RadixStory(told, counts, line, capacity, checks(leg, told, prefix / page * page));
+        return new RadixStory(told, counts, line, capacity, checks(leg, told, prefix / page * page, page));
     }
 
     private static Stream<Told> single(List<Told> told) {
         return told.stream().filter(each -> each.flood() == 0);
     }
 
-    private static List<Check> checks(LoadLeg leg, List<Told> told, int wholePrefix) {
+    private static List<Check> checks(LoadLeg leg, List<Told> told, int wholePrefix, int page) {
         List<Check> checks = new ArrayList<>();
         boolean tells = leg.measured().stream()
                 .allMatch(request -> !request.isOk() || request.cachedTokens().isPresent());
@@ -144,6 +145,7 @@ record RadixStory(
             return checks;
         }
         checks.add(all(told, "A", HitClass.MISS, "nothing of it cached"));
+        stores(leg, told, page).ifPresent(checks::add);
         List<Told> shared = of(told, "B");
         long right = shared.stream()
                 .filter(request -> request.hit() == HitClass.PARTIAL && request.cached() >= wholePrefix)
@@ -177,6 +179,29 @@ record RadixStory(
                                 + " old prompts was found, so nothing that was looked for was evicted; the cache is"
                                 + " larger than the server says.")));
         return checks;
+    }
+
+    /** Whether the engine told that it stored what the cold prompts brought; absent where nobody listened. */
+    private static Optional<Check> stores(LoadLeg leg, List<Told> told, int page) {
+        List<CacheEvents> events = leg.parts().stream()
+                .filter(part -> part.name().startsWith("A"))
+                .flatMap(part -> CacheEvents.of(leg.notes(), "." + part.name()).stream())
+                .toList();
+        if (events.isEmpty()) {
+            return Optional.empty();
+        }
+        long stored = page * events.stream().mapToLong(CacheEvents::stored).sum();
+        long brought = of(told, "A").stream()
+                .mapToLong(request -> (long) request.prompt() / page * page)
+                .sum();
+        return Optional.of(new Check(
+                "A",
+                stored >= brought,
+                String.format(
+                        Locale.ROOT,
+                        "by its events the engine stored %,d tokens in whole pages, and the prompts brought %,d.",
+                        stored,
+                        brought)));
     }
 
     private static List<Told> of(List<Told> told, String scenario) {

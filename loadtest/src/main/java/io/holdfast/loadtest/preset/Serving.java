@@ -3,6 +3,7 @@ package io.holdfast.loadtest.preset;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.client.StartedServer;
 import io.holdfast.loadtest.journal.EngineFacts;
+import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.load.DrawnLoad;
 import io.holdfast.loadtest.load.LoadLeg;
 import io.holdfast.loadtest.load.Recipe;
@@ -18,6 +19,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 
 /**
  * Five workloads that an inference server is judged by: one request at a time, a steady stream, a burst, long prompts among
@@ -28,6 +30,7 @@ public final class Serving implements Preset {
     public static final String ALL = "all";
 
     private static final String LOADS = "serving.yaml";
+    private static final int MOMENTS = 10;
 
     private final Settings settings;
     private final List<Recipe> recipes;
@@ -137,10 +140,14 @@ public final class Serving implements Preset {
         List<String> lines = new ArrayList<>();
         for (LoadLeg leg : ended.legs()) {
             DrawnLoad load = Objects.requireNonNull(loads.get(leg.id()));
-            List<String> said = new ArrayList<>(LoadFlags.of(load, leg, Objects.requireNonNull(results.get(leg.id()))));
+            LoadResult result = Objects.requireNonNull(results.get(leg.id()));
+            List<String> said = new ArrayList<>(LoadFlags.of(load, leg, result));
             PrefixHits.of(load, leg, ended.facts()).map(PrefixHits::text).ifPresent(said::add);
-            remarks.put(leg.id(), said);
+            underWay(leg).ifPresent(said::add);
             said.forEach(sentence -> lines.add(leg.id() + ": " + sentence));
+            // A terminal has the notes of all results above its lines; the page has these alone.
+            said.addAll(result.notes());
+            remarks.put(leg.id(), said);
         }
         List<ResultFile> columns = new ArrayList<>(settings.beside());
         columns.add(ended.results());
@@ -148,5 +155,22 @@ public final class Serving implements Preset {
         files.put(ended.stamped() + ".json", ended.results().text());
         files.put("report.md", ServingReport.of(columns, remarks, settings.phase()));
         return new Outcome(files, lines, List.of());
+    }
+
+    /** How many requests were under way over the time of a load in which several were. */
+    static Optional<String> underWay(LoadLeg leg) {
+        List<RequestRecord> requests = leg.measured();
+        long from = requests.stream().mapToLong(RequestRecord::sent).min().orElse(0);
+        long to = requests.stream().mapToLong(RequestRecord::done).max().orElse(from);
+        List<Long> counts = IntStream.range(0, MOMENTS)
+                .mapToLong(moment -> from + (2 * moment + 1) * (to - from) / (2 * MOMENTS))
+                .mapToObj(now -> requests.stream()
+                        .filter(request -> request.sent() <= now && request.done() > now)
+                        .count())
+                .toList();
+        return counts.stream().allMatch(count -> count <= 1)
+                ? Optional.empty()
+                : Optional.of("Requests under way in the middle of each tenth of its time, as the client sees them: "
+                        + counts.stream().map(Object::toString).collect(Collectors.joining(", ")) + ".");
     }
 }

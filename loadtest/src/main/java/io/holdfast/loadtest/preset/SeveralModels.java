@@ -2,10 +2,10 @@ package io.holdfast.loadtest.preset;
 
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.journal.RequestRecord;
+import io.holdfast.loadtest.load.ColdLegs;
 import io.holdfast.loadtest.load.DrawnLoad;
 import io.holdfast.loadtest.load.LoadFolder;
 import io.holdfast.loadtest.load.LoadLeg;
-import io.holdfast.loadtest.load.LoadRun;
 import io.holdfast.loadtest.load.Recipe;
 import io.holdfast.loadtest.load.Recipe.Part;
 import io.holdfast.loadtest.load.Recipe.Range;
@@ -42,8 +42,12 @@ public final class SeveralModels {
     private final long seed;
     private final int most;
 
-    /** A server with the clock that it is measured by. */
-    public record Seat(EngineUnderTest engine, RunClock clock) {}
+    /**
+     * A server with the clock that it is measured by.
+     *
+     * @param cold keeps its legs from finding what others left in its cache
+     */
+    public record Seat(EngineUnderTest engine, RunClock clock, ColdLegs cold) {}
 
     /**
      * Of the models of a configuration.
@@ -116,7 +120,7 @@ public final class SeveralModels {
             Suite.Leg leg = legs.get(i);
             Seat seat = seats.get(i);
             running.add(CompletableFuture.supplyAsync(
-                    () -> new LoadRun(seat.engine(), seat.clock()).run(leg.id(), leg.load(), leg.settings()), threads));
+                    () -> seat.cold().run(seat.engine(), seat.clock(), "", leg), threads));
         }
         try {
             List<LoadLeg> over = running.stream().map(CompletableFuture::join).toList();

@@ -58,6 +58,11 @@ public interface EngineUnderTest extends AutoCloseable {
     /** Empties the cache; the reason why it could not, if so. */
     Optional<String> flush();
 
+    /** Begins to listen to what it tells of its cache; absent where it tells nothing, or nobody can hear it. */
+    default Optional<Listening> listen() {
+        return Optional.empty();
+    }
+
     /** Its own ways to keep a prefix. */
     HoldRoutes holdRoutes();
 

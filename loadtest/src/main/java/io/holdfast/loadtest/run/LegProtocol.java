@@ -116,6 +116,10 @@ final class LegProtocol {
         }
 
         LegRecord run() {
+            Optional<String> mismatch = workload.withAnotherPrefix(position);
+            if (mismatch.isPresent()) {
+                return record(mismatch.map(why -> LegRecord.PROMPT_MISMATCH + " " + why));
+            }
             step(Step.Kind.FLUSH, 0, this::flush);
             if (followed.problem().isPresent()) {
                 return record(followed.problem());

@@ -3,6 +3,7 @@ package io.holdfast.loadtest.workload;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /** One request of a workload. */
@@ -99,6 +100,23 @@ public final class LoadRequest {
     /** What it asks for without the head that tells its leg from others. */
     public LoadRequest withoutHead() {
         return new LoadRequest(role, cycle, NO_HEAD, own, maxTokens, session, messages);
+    }
+
+    /**
+     * The same request with so many of its tokens left out that its text is as long as it is to be where a word is more than
+     * one token. What requests begin with alike stays alike. Messages, whose words are not ours to change, stay as they are.
+     *
+     * @param tokensOfAWord above 1, by the server's tokenizer
+     */
+    public LoadRequest asWords(double tokensOfAWord) {
+        if (!messages.isEmpty() || tokensOfAWord <= 1) {
+            return this;
+        }
+        int[] kept = IntStream.range(0, own.length)
+                .filter(i -> Math.ceil((i + 1) / tokensOfAWord) > Math.ceil(i / tokensOfAWord))
+                .map(i -> own[i])
+                .toArray();
+        return new LoadRequest(role, cycle, head, kept, maxTokens, session, messages);
     }
 
     public LoadRequest inSession(String name) {

@@ -2,6 +2,7 @@ package io.holdfast.loadtest.workload;
 
 import java.util.List;
 import java.util.StringJoiner;
+import java.util.stream.IntStream;
 
 /**
  * Token ids as text, for servers that take nothing else: a common English word for each, which is one token to most
@@ -33,6 +34,11 @@ public final class PlainWords {
         """.strip().split("\\s+", -1));
 
     private PlainWords() {}
+
+    /** Token ids of which each becomes another word, and all words are there. */
+    public static int[] each() {
+        return IntStream.range(0, WORDS.size()).toArray();
+    }
 
     public static String text(int[] tokens) {
         StringJoiner text = new StringJoiner(" ");

@@ -33,7 +33,15 @@ public record Salt(long nonce, int again) {
 
     /** These requests as the leg at a position in a life sends them. */
     public List<LoadRequest> on(List<LoadRequest> requests, int life, int position) {
-        int[] head = head(life, position);
+        return behind(head(life, position), requests);
+    }
+
+    /** These requests as the leg of that number sends them, where legs are counted through. */
+    public List<LoadRequest> on(List<LoadRequest> requests, int leg) {
+        return behind(head(leg), requests);
+    }
+
+    private static List<LoadRequest> behind(int[] head, List<LoadRequest> requests) {
         return requests.stream().map(request -> request.behind(head)).toList();
     }
 
@@ -53,7 +61,10 @@ public record Salt(long nonce, int again) {
     }
 
     private int[] head(int life, int position) {
-        long leg = (long) life * Workload.MOST_LEGS_OF_A_LIFE + position;
+        return head((long) life * Workload.MOST_LEGS_OF_A_LIFE + position);
+    }
+
+    private int[] head(long leg) {
         SplittableRandom ofTheRun = new SplittableRandom(nonce);
         long base = ofTheRun.nextLong();
         for (int i = 0; i < again; i++) {

@@ -7,8 +7,10 @@ import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.security.DigestOutputStream;
 import java.security.MessageDigest;
+import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * The immutable list of all requests that the legs of one server life send, in phases.
@@ -115,6 +117,30 @@ public final class Workload {
     /** The phases of the leg at a position in its server life, in their order. */
     public List<Phase> phases(int position) {
         return legs.get(position);
+    }
+
+    /**
+     * Names the first request of that leg that primes the prefix or asks for it and does not begin with what is held, byte for
+     * byte where it has messages; absent where all of them do.
+     */
+    public Optional<String> withAnotherPrefix(int position) {
+        return requests(position).stream()
+                .filter(request -> request.role() == Role.PRIME || request.role() == Role.PROBE)
+                .filter(request -> !begins(request))
+                .map(request -> (request.role() == Role.PRIME ? "a warm-up" : "a request of the load")
+                        + " begins with another prefix than the one that is held")
+                .findFirst();
+    }
+
+    private boolean begins(LoadRequest request) {
+        List<LoadRequest.Message> held = prefix.messages();
+        if (!held.isEmpty()) {
+            List<LoadRequest.Message> its = request.messages();
+            return its.size() >= held.size() && its.subList(0, held.size()).equals(held);
+        }
+        int[] tokens = prefix.tokens();
+        int[] its = request.tokens();
+        return its.length >= tokens.length && Arrays.equals(tokens, Arrays.copyOf(its, tokens.length));
     }
 
     /** All requests of that leg, in the order in which they are sent. */

@@ -10,6 +10,7 @@ import io.holdfast.loadtest.bed.SampleFile.Summary;
 import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.loadtest.journal.PlannedLeg;
 import io.holdfast.loadtest.journal.Step;
+import io.holdfast.loadtest.load.BesideLeg;
 import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.loadtest.testing.Legs;
 import java.io.IOException;
@@ -19,7 +20,10 @@ import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.CountDownLatch;
@@ -122,6 +126,35 @@ class LegSamplerTest {
                     assertThat(of.mean()).isEqualTo(40.0);
                     assertThat(of.of()).isEqualTo("mine");
                 });
+    }
+
+    /** Between two peaks an engine gives memory back, which the end of a leg has to show. */
+    @Test
+    void segmentsOfALeg_areSummedUpByTheirPeakAndWhatWasGivenBack() throws Exception {
+        Deque<Integer> used = new ArrayDeque<>(List.of(300, 500, 200));
+        CountDownLatch read = new CountDownLatch(used.size());
+        SampleSource pool = SampleSource.polled(
+                () -> {
+                    int mebibytes = used.size() > 1 ? used.removeFirst() : used.getFirst();
+                    read.countDown();
+                    return List.of(new Sample(
+                            "kvcached",
+                            "pool",
+                            0,
+                            Map.of("memory.used [MiB]", (double) mebibytes, "memory.limit [MiB]", 1_000.0)));
+                },
+                OFTEN);
+        BesideLeg looking = SegmentUse.begin(pool, Thread.ofPlatform().daemon().factory(), clock);
+        read.await();
+        assertThat(looking.ended())
+                .containsEntry("kvcached_most_used_mib", "500.0")
+                .containsEntry("kvcached_most_used_percent", "50.0")
+                .containsEntry("kvcached_given_back_mib", "300.0");
+        BesideLeg none = SegmentUse.begin(
+                SampleSource.segments(folder.resolve("nowhere"), OFTEN),
+                Thread.ofPlatform().daemon().factory(),
+                clock);
+        assertThat(none.ended()).isEmpty();
     }
 
     /** An engine that is gone, or a tool that is none, leaves no zeroes behind. */

@@ -117,6 +117,19 @@ final class ComparisonTest {
         assertThat(Comparison.of(List.of(none, none), Set.of()).warnings()).isEmpty();
     }
 
+    /** A second run in a cache that the first one left warm looks like a faster server. */
+    @Test
+    void unequalSharesOfCachedTokens_areWarnedOf() {
+        var cold = file("a").of("aaaa1111").run("w", "", "cached_share", 0.657).done();
+        var warm = file("b").of("aaaa1111").run("w", "", "cached_share", 0.985).done();
+        assertThat(Comparison.of(List.of(cold, warm), Set.of()).warnings())
+                .singleElement()
+                .asString()
+                .startsWith("In a and b 65.7 % and 98.5 % of the prompts' tokens of w were cached: ")
+                .endsWith("measure both from an empty one.");
+        assertThat(Comparison.of(List.of(cold, cold), Set.of()).warnings()).isEmpty();
+    }
+
     @Test
     void originThatOneSideAloneTells_isRefused() {
         var told = file("a").run("w", "origin=wall", "ttft_p50", 1).done();

@@ -61,6 +61,21 @@ final class ExpectationTest {
         assertThat(judged.why()).singleElement().asString().contains(Expectation.word(outcome));
     }
 
+    @Test
+    void fileOfExpectations_mayBeAboutMoreThanWasMeasured_butNotAboutNothing() {
+        Comparison comparison = compared(
+                file("a").runs("w", "rate=8", "output_throughput", STILL),
+                file("b").runs("w", "rate=8", "output_throughput", STILL));
+        Expectation here = Expectation.of("here", "overhead(throughput)<=5% @ 8");
+        Expectation elsewhere = Expectation.of("elsewhere", "overhead(throughput)<=5% @ 32..");
+        assertThat(Expectation.judge(List.of(here, elsewhere), comparison))
+                .extracting(Judged::outcome)
+                .containsExactly(Outcome.MET, Outcome.NOT_MEASURED);
+        assertThatThrownBy(() -> Expectation.judge(List.of(elsewhere), comparison))
+                .isInstanceOf(LoadTestException.class)
+                .hasMessageStartingWith("Nothing that is compared is where ");
+    }
+
     private static final double[] STILL = {100, 100.1, 99.9, 100};
 
     @Test

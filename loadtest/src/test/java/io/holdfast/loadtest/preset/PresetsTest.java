@@ -2,6 +2,7 @@ package io.holdfast.loadtest.preset;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.loadtest.load.ColdLegs;
 import io.holdfast.loadtest.load.LoadFolder;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -99,7 +100,8 @@ final class PresetsTest {
                 variant -> {},
                 server.clock(),
                 VirtualPreset.quiet(),
-                PresetRun.Pace.of(serving));
+                PresetRun.Pace.of(serving),
+                ColdLegs.asFound());
         again.refuseOtherThan(run.plan(Map.of()));
         run.run(again);
         assertThat(again.legs()).hasSize(5);

@@ -133,7 +133,9 @@ final class ServingTest {
         assertThat(report.lines().filter(line -> line.startsWith("| Errors | 0 |")))
                 .hasSize(5);
         assertThat(report)
-                .contains("## a model, all workloads", "| chunked_prefill | ", "TTFT P95 (ms)", "ITL P95 (ms)");
+                .contains("## a model, all workloads", "| chunked_prefill | ", "TTFT P95 (ms)", "ITL P95 (ms)")
+                .containsPattern("Requests under way in the middle of each tenth of its time, as the client sees them:"
+                        + " \\d+(, \\d+){9}\\.");
         assertThat(ResultFile.read(folder.resolve("a/serving_a-model_20261122_101112.json")))
                 .isEqualTo(ran.results());
     }

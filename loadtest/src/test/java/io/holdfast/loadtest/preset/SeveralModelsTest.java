@@ -2,6 +2,7 @@ package io.holdfast.loadtest.preset;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.loadtest.load.ColdLegs;
 import io.holdfast.loadtest.load.LoadFolder;
 import io.holdfast.loadtest.load.LoadLeg;
 import io.holdfast.loadtest.load.Suite;
@@ -75,7 +76,8 @@ final class SeveralModelsTest {
         LoadFolder files = LoadFolder.create(folder.resolve("f"), Suite.plan("several", Map.of(), legs));
         List<SeveralModels.Seat> seats = legs.stream()
                 .map(leg -> VirtualPreset.server(65_536, 16, speed))
-                .map((VirtualServer server) -> new SeveralModels.Seat(server.engine(), server.clock()))
+                .map((VirtualServer server) ->
+                        new SeveralModels.Seat(server.engine(), server.clock(), ColdLegs.asFound()))
                 .toList();
         return SeveralModels.together(legs, seats, Runnable::run, files);
     }

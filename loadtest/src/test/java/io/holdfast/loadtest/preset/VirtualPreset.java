@@ -2,6 +2,7 @@ package io.holdfast.loadtest.preset;
 
 import io.holdfast.loadtest.client.StartedServer;
 import io.holdfast.loadtest.journal.RequestRecord;
+import io.holdfast.loadtest.load.ColdLegs;
 import io.holdfast.loadtest.load.LoadFolder;
 import io.holdfast.loadtest.load.LoadLeg;
 import io.holdfast.loadtest.load.Suite;
@@ -42,7 +43,8 @@ record VirtualPreset(
 
     static VirtualPreset run(Preset preset, VirtualServer server, Path place, PresetRun.Pace pace) {
         List<StartedServer.Variant> started = new ArrayList<>();
-        PresetRun run = new PresetRun(preset, server.engine(), started::add, server.clock(), new Quiet(), pace);
+        PresetRun run = new PresetRun(
+                preset, server.engine(), started::add, server.clock(), new Quiet(), pace, ColdLegs.asFound());
         LoadFolder.Plan plan = run.plan(Map.of());
         LoadFolder folder = LoadFolder.create(place, plan);
         run.run(folder);
