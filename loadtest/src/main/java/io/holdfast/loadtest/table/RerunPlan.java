@@ -29,7 +29,8 @@ public final class RerunPlan {
     private static final int MOST_LEVELS = 6;
 
     private static final String SERVER =
-            "python -m sglang.launch_server --model-path {model} --port {port} --mem-fraction-static {memory}";
+            "python -m sglang.launch_server --model-path {model} --port {port} --mem-fraction-static {memory}"
+                    + " --enable-session-radix-cache";
 
     private final String url;
     private final int rounds;

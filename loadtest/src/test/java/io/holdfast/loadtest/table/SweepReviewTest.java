@@ -240,7 +240,7 @@ class SweepReviewTest {
     void whatIsTrueOfEveryTable_isSaidOnce() {
         assertThat(review.remarks())
                 .extracting(Remark::topic)
-                .containsExactly(Topic.ORDER, Topic.ORDER, Topic.EXPOSURE, Topic.REPLICATES);
+                .containsExactly(Topic.ORDER, Topic.ORDER, Topic.EXPOSURE, Topic.TAIL, Topic.REPLICATES);
         assertThat(review.sections()).allSatisfy(section -> {
             assertThat(texts(section, Topic.ORDER)).isEmpty();
             assertThat(texts(section, Topic.EXPOSURE)).isEmpty();
