@@ -102,8 +102,8 @@ final class LoadtestMatrixCommand implements Callable<Integer> {
         Matrix matrix = Matrix.of(files, new Layout(metric, variant, rows, columns));
         boolean ofFiles = variant.map(Matrix.FILES::equals)
                 .orElseGet(() -> matrix.variants().stream()
-                        .allMatch(each -> files.stream()
-                                .anyMatch(file -> file.name().equals(each))));
+                        .allMatch(each ->
+                                files.stream().anyMatch(file -> file.name().equals(each))));
         Show what = show.orElse(ofFiles ? Show.change : Show.lead);
         if (what == Show.change && matrix.variants().size() != 2) {
             throw new CommandException("A change is that of two variants, and there are "
@@ -124,8 +124,8 @@ final class LoadtestMatrixCommand implements Callable<Integer> {
             statements(matrix, what).forEach(line -> out.println("- " + line));
         } else {
             TerminalText terminal = TerminalText.plain(out);
-            terminal.line(title);
-            BoxTable.lines(table).forEach(terminal::line);
+            terminal.paragraph("", title);
+            SuiteTable.parts(table, 4, 3).forEach(part -> BoxTable.lines(part).forEach(terminal::line));
             statements(matrix, what).forEach(line -> terminal.paragraph("", line));
         }
         return ExitCode.OK;

@@ -90,6 +90,13 @@ final class LoadtestReviewCommand implements Callable<Integer> {
     private Optional<Path> criteria = Optional.empty();
 
     @Option(
+            names = "--results",
+            paramLabel = "FILE",
+            description = "Results by which the criteria that the document names are judged, as for 'loadtest compare';"
+                    + " again for each.")
+    private List<Path> results = List.of();
+
+    @Option(
             names = "--url",
             paramLabel = "URL",
             defaultValue = "http://127.0.0.1:30000",
@@ -127,8 +134,11 @@ final class LoadtestReviewCommand implements Callable<Integer> {
         List<Claim> ledger = Stream.concat(
                         review.published().stream(), claims.map(Claim::read).orElse(List.of()).stream())
                 .toList();
+        List<Criterion> named = results.isEmpty()
+                ? review.criteria()
+                : Criterion.by(review.criteria(), ResultFiles.read(results).files());
         List<Criterion> reached = Stream.concat(
-                        review.criteria().stream(), criteria.map(Criterion::read).orElse(List.of()).stream())
+                        named.stream(), criteria.map(Criterion::read).orElse(List.of()).stream())
                 .toList();
         planOut.ifPresent(file -> write(file, RerunPlan.script(review.rerun(), String.valueOf(table.getFileName()))));
         PrintWriter out = spec.commandLine().getOut();

@@ -108,7 +108,8 @@ final class ReviewPrinter {
             String verdict = same ? "" : each.verdict().headline() + (signs.isEmpty() ? "" : "; ");
             if (!same || !signs.isEmpty()) {
                 text.paragraph(
-                        "  " + padded(each.where(), WHERE), each.metric() + " " + each.change() + ": " + verdict + signs);
+                        "  " + padded(each.where(), WHERE),
+                        each.metric() + " " + each.change() + ": " + verdict + signs);
             }
         }
     }
@@ -120,7 +121,8 @@ final class ReviewPrinter {
         text.heading(heading);
         claims.forEach(each -> text.paragraph(
                 "  " + padded(each.status().text(), 22),
-                (each.limit().isEmpty() ? "" : "[" + each.limit() + "] ") + each.claim() + " (" + String.join("; ", each.evidence()) + ")"));
+                (each.limit().isEmpty() ? "" : "[" + each.limit() + "] ") + each.claim() + " ("
+                        + String.join("; ", each.evidence()) + ")"));
     }
 
     private void rerun(List<RerunPlan.Step> steps) {
@@ -134,16 +136,27 @@ final class ReviewPrinter {
         }
     }
 
-    /** In lines that a shell takes as one; a word in quotes is not broken. */
+    /** In lines that a shell takes as one; a quoted word goes on at the begin of the next line, within quotes again. */
     private void command(String command) {
         StringBuilder row = new StringBuilder("  ");
         Matcher words = WORD.matcher(command);
         while (words.find()) {
-            if (row.length() + words.group().length() > BEFORE_BREAK && !row.toString().isBlank()) {
+            if (row.length() + words.group().length() > BEFORE_BREAK
+                    && !row.toString().isBlank()) {
                 text.line(row + "\\");
                 row = new StringBuilder("      ");
             }
-            row.append(words.group()).append(' ');
+            String left = words.group();
+            while (left.length() > BEFORE_BREAK - row.length() && left.endsWith("'") && left.contains(" ")) {
+                int at = left.lastIndexOf(' ', BEFORE_BREAK - row.length() - 2);
+                if (at <= left.indexOf('\'')) {
+                    break;
+                }
+                text.line(row + left.substring(0, at + 1) + "'\\");
+                row = new StringBuilder();
+                left = "'" + left.substring(at + 1);
+            }
+            row.append(left).append(' ');
         }
         text.line(row.toString().stripTrailing());
     }

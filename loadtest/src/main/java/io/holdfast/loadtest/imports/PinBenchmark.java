@@ -26,7 +26,8 @@ final class PinBenchmark implements ToolFormat {
 
     private static boolean isPair(JsonNode node) {
         return ARMS.stream()
-                        .filter(arm -> node.path(arm).has("ttft_avg") || node.path(arm).has("ttft_mean"))
+                        .filter(arm ->
+                                node.path(arm).has("ttft_avg") || node.path(arm).has("ttft_mean"))
                         .count()
                 == 2;
     }
@@ -36,8 +37,10 @@ final class PinBenchmark implements ToolFormat {
         List<LoadResult> results = new ArrayList<>();
         for (JsonNode document : documents) {
             if (document.path("results").isObject()) {
-                document.path("results").properties().forEach(level -> pairs(
-                        file, level.getValue(), level(level.getKey(), level.getValue()), results));
+                document.path("results")
+                        .properties()
+                        .forEach(level ->
+                                pairs(file, level.getValue(), level(level.getKey(), level.getValue()), results));
             } else {
                 pairs(file, document, level("", document), results);
             }
@@ -82,9 +85,10 @@ final class PinBenchmark implements ToolFormat {
                     Told told = new Told(file, NAME);
                     level.forEach(told::setting);
                     told.setting("arm", arm);
-                    pair.path(arm).properties().forEach(figure -> Metric.named(
-                                    figure.getKey().replaceFirst("_avg$", "_mean"))
-                            .ifPresent(metric -> told.put(metric, told.number(pair, arm, figure.getKey()))));
+                    pair.path(arm)
+                            .properties()
+                            .forEach(figure -> Metric.named(figure.getKey().replaceFirst("_avg$", "_mean"))
+                                    .ifPresent(metric -> told.put(metric, told.number(pair, arm, figure.getKey()))));
                     results.add(told.result(
                             node.path("workload").asText(NAME),
                             results.size() + 1,

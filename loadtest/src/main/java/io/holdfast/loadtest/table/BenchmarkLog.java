@@ -166,11 +166,14 @@ public final class BenchmarkLog {
         if (!phases.isEmpty() || !all.isEmpty()) {
             List<Phase> meant = phases.isEmpty()
                     ? all.phases()
-                    : phases.stream().map(each -> all.called(each, file.toString())).toList();
+                    : phases.stream()
+                            .map(each -> all.called(each, file.toString()))
+                            .toList();
             return meant.stream()
                     .map(phase -> {
                         String name = Phases.plain(phase.name());
-                        phase.otherServers().forEach(each -> notes.add(name + ", " + each.where() + ": " + each.text()));
+                        phase.otherServers()
+                                .forEach(each -> notes.add(name + ", " + each.where() + ": " + each.text()));
                         return new Named(name, results(name, phase.workloads()));
                     })
                     .toList();
@@ -183,7 +186,9 @@ public final class BenchmarkLog {
                 workloads.computeIfAbsent(workload, any -> new ArrayList<>()).add(each);
             }
         }
-        String name = Optional.ofNullable(file.getFileName()).map(Path::toString).orElse("table")
+        String name = Optional.ofNullable(file.getFileName())
+                .map(Path::toString)
+                .orElse("table")
                 .replaceFirst("\\.\\w+$", "");
         return List.of(new Named(name, results(name, workloads)));
     }
@@ -213,7 +218,8 @@ public final class BenchmarkLog {
         Map<Metric, Double> values = new LinkedHashMap<>();
         place.forEach(each -> values.putIfAbsent(each.metric(), each.value()));
         return new LoadResult(
-                workload + "/" + String.join("/", settings.values()) + first.repetition().map(each -> "/run" + each).orElse(""),
+                workload + "/" + String.join("/", settings.values())
+                        + first.repetition().map(each -> "/run" + each).orElse(""),
                 workload,
                 Optional.ofNullable(first.where().get(Column.WORKLOAD_ID)),
                 "a table",

@@ -44,13 +44,15 @@ public record Claim(String claim, Status status, String limit, List<String> evid
         static Optional<Status> named(String text) {
             return Arrays.stream(values())
                     .filter(status -> text.regionMatches(true, 0, status.text, 0, status.text.length()))
-                    .filter(status -> status.limit(text).isEmpty()
-                            || !Character.isLetter(text.charAt(status.text.length())))
+                    .filter(status ->
+                            status.limit(text).isEmpty() || !Character.isLetter(text.charAt(status.text.length())))
                     .findFirst();
         }
 
         private String limit(String text) {
-            return text.substring(this.text.length()).replaceFirst("^[\\s,;:-]+", "").strip();
+            return text.substring(this.text.length())
+                    .replaceFirst("^[\\s,;:-]+", "")
+                    .strip();
         }
 
         /**

@@ -100,8 +100,8 @@ sealed interface Column {
             Known.of(new Level(BATCH), "(max )?batch( size)?"),
             Known.of(
                     new Level(LENGTH),
-                    "seq|seq(uence)? len(gth)?|sequence|context( length)?|(prompt|input|prefix) (len(gths?)?|tokens)|kv("
-                            + " len(gth)?)?|length"),
+                    "seq|seq(uence)? len(gth)?|sequence|context( length)?|(prompt|input|prefix)"
+                            + " (len(gths?)?|tokens)|kv( len(gth)?)?|length"),
             Known.of(new Level(TP), "tp( size)?|tensor parallel(ism)?|gpus"),
             Known.of(new Level(BLOCKS), "(num )?(gpu )?blocks"),
             Known.of(new Level(REQUESTS), "(num )?requests|n"),
@@ -179,7 +179,8 @@ sealed interface Column {
     static Optional<Value> caption(String paragraph) {
         String line = Figure.plain(paragraph).replaceAll("[:.]+$", "");
         String last = line.substring(line.lastIndexOf(". ") + 1).strip();
-        return value(last.replaceFirst("\\s+in\\s+(\\S+)$", " ($1)").replaceFirst("(?i)\\s+(comparison|results?)\\b", ""))
+        return value(last.replaceFirst("\\s+in\\s+(\\S+)$", " ($1)")
+                        .replaceFirst("(?i)\\s+(comparison|results?)\\b", ""))
                 .filter(value -> !value.unit().isEmpty()
                         && Metric.named(value.metric().name()).isPresent());
     }

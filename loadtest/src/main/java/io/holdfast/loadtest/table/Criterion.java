@@ -1,13 +1,20 @@
 package io.holdfast.loadtest.table;
 
 import io.holdfast.loadtest.LoadTestException;
+import io.holdfast.loadtest.compare.Comparison.Named;
+import io.holdfast.loadtest.measure.Metric;
+import io.holdfast.loadtest.measure.Quantity;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
  * What an experiment was to reach, and whether it did.
@@ -33,6 +40,8 @@ public record Criterion(String criterion, State state, List<String> evidence) {
     }
 
     private static final List<String> COLUMNS = List.of("criterion", "state", "evidence");
+    private static final Pattern HITS = Pattern.compile("hit rate|cached|cache hits?");
+    private static final Pattern VERSUS = Pattern.compile("(\\S+) (?:vs\\.?|versus|against) (\\S+)");
     private static final Pattern NAMES = Pattern.compile("success (metric|criterion|criteria)|criterion|criteria");
 
     public Criterion {
@@ -61,9 +70,74 @@ public record Criterion(String criterion, State state, List<String> evidence) {
                                 .filter(cell -> !cell.isEmpty())
                                 .collect(Collectors.joining(": ")))
                         .filter(criterion -> !criterion.isBlank())
-                        .map(criterion ->
-                                new Criterion(criterion, State.NOT_MEASURED, List.of("the document has no result of it")))
+                        .map(criterion -> new Criterion(
+                                criterion, State.NOT_MEASURED, List.of("the document has no result of it")))
                         .toList());
+    }
+
+    /** The same by what results have: a criterion of which they have nothing stays not measured. */
+    public static List<Criterion> by(List<Criterion> criteria, List<Named> files) {
+        return criteria.stream()
+                .map(each -> each.state == State.NOT_MEASURED
+                        ? Optional.of(evidence(each.criterion, files))
+                                .filter(found -> !found.isEmpty())
+                                .map(found -> new Criterion(each.criterion, State.MET, found))
+                                .orElseGet(() -> new Criterion(
+                                        each.criterion,
+                                        State.NOT_MEASURED,
+                                        List.of("no result of it in "
+                                                + files.stream()
+                                                        .map(Named::name)
+                                                        .collect(Collectors.joining(", ")))))
+                        : each)
+                .toList();
+    }
+
+    private static List<String> evidence(String criterion, List<Named> files) {
+        String words = Column.words(criterion);
+        List<String> found = new ArrayList<>();
+        Matcher versus = VERSUS.matcher(words);
+        for (Named file : files) {
+            if (HITS.matcher(words).find()) {
+                shares(file).ifPresent(found::add);
+            }
+            if (versus.reset().find()) {
+                both(file, versus.group(1), versus.group(2)).ifPresent(found::add);
+            }
+        }
+        return found;
+    }
+
+    private static Optional<String> shares(Named file) {
+        double[] shares = file.results().results().stream()
+                .flatMapToDouble(result -> result.measures().of(Metric.CACHED_SHARE).stream())
+                .sorted()
+                .toArray();
+        return shares.length == 0
+                ? Optional.empty()
+                : Optional.of(file.name() + ": cached share " + Metric.CACHED_SHARE.shown(shares[0])
+                        + (shares.length > 1
+                                ? " to " + Metric.CACHED_SHARE.shown(shares[shares.length - 1]) + " in " + shares.length
+                                        + " results"
+                                : ""));
+    }
+
+    /** A metric of which each of two variants has a result. */
+    private static Optional<String> both(Named file, String one, String other) {
+        return Stream.of(Metric.percentile(Quantity.TTFT, 50), Metric.OUTPUT_THROUGHPUT)
+                .filter(metric -> value(file, one, metric).isPresent()
+                        && value(file, other, metric).isPresent())
+                .findFirst()
+                .map(metric -> file.name() + ": " + metric.title() + " "
+                        + metric.shown(value(file, one, metric).getAsDouble()) + " with " + one + ", "
+                        + metric.shown(value(file, other, metric).getAsDouble()) + " with " + other);
+    }
+
+    private static OptionalDouble value(Named file, String variant, Metric metric) {
+        return file.results().results().stream()
+                .filter(result -> result.settings().values().stream().anyMatch(variant::equalsIgnoreCase))
+                .flatMapToDouble(result -> result.measures().of(metric).stream())
+                .average();
     }
 
     /** Reads a table with the columns criterion, state and evidence; evidence is parted by semicolons. */

@@ -9,6 +9,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
@@ -18,6 +20,7 @@ import java.util.stream.Stream;
  * @param claims of a ledger that it has
  * @param criteria that it names
  * @param skipped a sentence for each table that is not understood
+ * @param notes on what its text says of all its tables
  */
 record Document(
         String file,
@@ -25,13 +28,19 @@ record Document(
         List<Paragraph> prose,
         List<Claim> claims,
         List<Criterion> criteria,
-        List<String> skipped) {
+        List<String> skipped,
+        List<String> notes) {
+    private static final Pattern OWN_TOKENS =
+            Pattern.compile("([\\d,]{1,9}) (?:unique|own|unshared) tokens (?:each|per request|a request)");
+    private static final Pattern ALL_TOKENS = Pattern.compile("([\\d,]{1,9}) tokens (?:each|per request|a request)");
+
     Document {
         tables = List.copyOf(tables);
         prose = List.copyOf(prose);
         claims = List.copyOf(claims);
         criteria = List.copyOf(criteria);
         skipped = List.copyOf(skipped);
+        notes = List.copyOf(notes);
     }
 
     /**
@@ -44,7 +53,12 @@ record Document(
         List<Claim> claims = new ArrayList<>();
         List<Criterion> criteria = new ArrayList<>();
         List<String> skipped = new ArrayList<>(contents.torn());
-        Told told = new Told(settings, units(contents));
+        List<String> notes = new ArrayList<>();
+        Map<String, String> all = new LinkedHashMap<>(settings);
+        if (!all.containsKey(Column.SHARED_TOKENS) && !all.containsKey(Column.UNIQUE_TOKENS)) {
+            tokens(contents.prose(), all).ifPresent(notes::add);
+        }
+        Told told = new Told(all, units(contents));
         Map<String, String> capacities = capacities(contents, told);
         for (TableText text : contents.tables()) {
             try {
@@ -72,7 +86,29 @@ record Document(
                                                     + " can be read. ")
                                     + skipped.getFirst());
         }
-        return new Document(contents.file(), tables, contents.prose(), claims, criteria, skipped);
+        return new Document(contents.file(), tables, contents.prose(), claims, criteria, skipped, notes);
+    }
+
+    /** What its text says that each request has, where it says both how much that is and how much of it is its own. */
+    private static Optional<String> tokens(List<Paragraph> prose, Map<String, String> settings) {
+        Optional<Integer> own = number(prose, OWN_TOKENS);
+        Optional<Integer> each = number(prose, ALL_TOKENS);
+        if (own.isEmpty() || each.isEmpty() || each.get() <= own.get()) {
+            return Optional.empty();
+        }
+        settings.put(Column.SHARED_TOKENS, Integer.toString(each.get() - own.get()));
+        settings.put(Column.UNIQUE_TOKENS, Integer.toString(own.get()));
+        return Optional.of("Its text says " + each.get() + " tokens each, and " + own.get()
+                + " unique tokens each, so " + (each.get() - own.get())
+                + " are taken as shared; --shared-tokens and --own-tokens say it otherwise.");
+    }
+
+    private static Optional<Integer> number(List<Paragraph> prose, Pattern pattern) {
+        return prose.stream()
+                .map(paragraph -> pattern.matcher(Figure.plain(paragraph.text())))
+                .filter(Matcher::find)
+                .map(matcher -> Integer.parseInt(matcher.group(1).replace(",", "")))
+                .findFirst();
     }
 
     /** The units that names of metrics have anywhere in a document. */

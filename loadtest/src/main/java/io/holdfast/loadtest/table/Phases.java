@@ -27,10 +27,11 @@ record Phases(List<Phase> phases) {
     private static final Pattern DASH = Pattern.compile("\\s+[—–-]\\s+");
 
     /** As in {@code Qwen3 prefix_caching uses 1536 blocks} and {@code Qwen3 uses 1536 blocks for this workload}. */
-    private static final Pattern OWN_SETTING =
-            Pattern.compile("(\\S+)(?:\\s+(\\S+))?\\s+(?:uses|used|ran with|runs with|has|had)\\s+([\\d,]+)\\s+([\\w-]+)");
+    private static final Pattern OWN_SETTING = Pattern.compile(
+            "(\\S+)(?:\\s+(\\S+))?\\s+(?:uses|used|ran with|runs with|has|had)\\s+([\\d,]+)\\s+([\\w-]+)");
 
-    private static final Pattern VERSUS = Pattern.compile("\\s+(?:vs\\.?|versus|against)\\s+", Pattern.CASE_INSENSITIVE);
+    private static final Pattern VERSUS =
+            Pattern.compile("\\s+(?:vs\\.?|versus|against)\\s+", Pattern.CASE_INSENSITIVE);
 
     Phases {
         phases = List.copyOf(phases);
@@ -51,7 +52,8 @@ record Phases(List<Phase> phases) {
 
         /** Whether somebody means it by this name, with or without what is behind its dash. */
         boolean isCalled(String asked) {
-            return name.equalsIgnoreCase(asked) || plain(name).equalsIgnoreCase(plain(asked))
+            return name.equalsIgnoreCase(asked)
+                    || plain(name).equalsIgnoreCase(plain(asked))
                     || plain(name).equalsIgnoreCase("phase " + plain(asked));
         }
 
@@ -67,13 +69,15 @@ record Phases(List<Phase> phases) {
                         .flatMap(other -> Optional.ofNullable(other.where().get(Column.BLOCKS)).stream())
                         .collect(Collectors.toCollection(TreeSet::new));
                 if (own.isPresent() && elsewhere.size() == 1 && !elsewhere.contains(own.get())) {
-                    String where = workload + model(each).map(model -> ", " + model).orElse("");
+                    String where =
+                            workload + model(each).map(model -> ", " + model).orElse("");
                     remarks.putIfAbsent(
                             where,
                             Remark.note(
                                     Topic.SETTINGS,
                                     where,
-                                    model(each).orElse("It") + " ran with blocks " + own.get() + " here and with blocks "
+                                    model(each).orElse("It") + " ran with blocks " + own.get()
+                                            + " here and with blocks "
                                             + elsewhere.iterator().next() + " elsewhere in this phase."));
                 }
             }));
@@ -123,9 +127,8 @@ record Phases(List<Phase> phases) {
             }
         }
         List<OwnSetting> own = ownSettings(workloads, prose);
-        workloads.replaceAll((workload, results) -> results.stream()
-                .map(each -> with(each, workload, facts, own))
-                .toList());
+        workloads.replaceAll((workload, results) ->
+                results.stream().map(each -> with(each, workload, facts, own)).toList());
         return new Phase(
                 name,
                 workloads,
@@ -154,7 +157,10 @@ record Phases(List<Phase> phases) {
                         && workloads.containsKey(workload)
                         && column.orElse(new Column.Note()) instanceof Column.Level level) {
                     found.add(new OwnSetting(
-                            matcher.group(1), workload, level.name(), matcher.group(3).replace(",", "")));
+                            matcher.group(1),
+                            workload,
+                            level.name(),
+                            matcher.group(3).replace(",", "")));
                 }
             }
         }
@@ -178,8 +184,8 @@ record Phases(List<Phase> phases) {
             }
         }
         own.stream()
-                .filter(setting -> setting.workload().equals(workload)
-                        && model(each).equals(Optional.of(setting.model())))
+                .filter(setting ->
+                        setting.workload().equals(workload) && model(each).equals(Optional.of(setting.model())))
                 .forEach(setting -> where.put(setting.name(), setting.value()));
         return each.at(where);
     }
@@ -284,12 +290,12 @@ record Phases(List<Phase> phases) {
     private Set<String> printed(Phase phase) {
         Set<String> printed = new TreeSet<>();
         // What this program writes below each table of results comments nothing.
-        for (PublishedTable table : phase.comparisons().stream()
-                .filter(Phases::isOfComparisons)
-                .toList()) {
+        for (PublishedTable table :
+                phase.comparisons().stream().filter(Phases::isOfComparisons).toList()) {
             Optional<String> workload = workloadOf(table);
             Stream.concat(
-                            table.comparisons().stream().map(each -> PhaseReview.key(each.where(), each.metric(), workload)),
+                            table.comparisons().stream()
+                                    .map(each -> PhaseReview.key(each.where(), each.metric(), workload)),
                             table.stated().stream().map(each -> PhaseReview.key(each.where(), each.metric(), workload)))
                     .forEach(printed::add);
         }
@@ -299,8 +305,7 @@ record Phases(List<Phase> phases) {
     /** The only workload that the heading of a table, or the paragraph before it, names. */
     private Optional<String> workloadOf(PublishedTable table) {
         Set<String> all = workloads();
-        for (String text : List.of(
-                table.headings().getLast(), String.join(" ", table.before()))) {
+        for (String text : List.of(table.headings().getLast(), String.join(" ", table.before()))) {
             List<String> named = all.stream()
                     .filter(name -> Pattern.compile("(?<!\\w)" + Pattern.quote(name) + "(?!\\w)")
                             .matcher(text)

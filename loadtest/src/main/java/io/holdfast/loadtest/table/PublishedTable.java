@@ -241,7 +241,8 @@ record PublishedTable(
         private boolean isOfFacts() {
             boolean about = columns.stream()
                     .anyMatch(column -> column instanceof Column.Label label
-                            && (label.name().equals(Column.MODEL) || label.name().equals(Column.WORKLOAD)));
+                            && (label.name().equals(Column.MODEL)
+                                    || label.name().equals(Column.WORKLOAD)));
             boolean results = columns.stream()
                     .anyMatch(column -> column instanceof Column.MetricName
                             || column instanceof Column.Status
@@ -274,7 +275,8 @@ record PublishedTable(
                 return known.get();
             }
             Optional<Column.Value> value = known.map(Column.Value.class::cast);
-            if (value.isPresent() && (!value.get().unit().isEmpty() || !needsUnit(value.get().metric()))) {
+            if (value.isPresent()
+                    && (!value.get().unit().isEmpty() || !needsUnit(value.get().metric()))) {
                 return likeItsSiblings(value.get(), header);
             }
             Optional<String> unit = unitOfCells(at);
@@ -285,8 +287,7 @@ record PublishedTable(
                         ? plain
                         : new Column.Value(
                                 plain.metric(),
-                                unit.or(() -> usualUnit(plain.metric(), header))
-                                        .orElseThrow(() -> withoutUnit(header)),
+                                unit.or(() -> usualUnit(plain.metric(), header)).orElseThrow(() -> withoutUnit(header)),
                                 plain.side());
             }
             if (caption.isPresent() && hasNumbers(at)) {
@@ -357,8 +358,8 @@ record PublishedTable(
         /** That of the same metric elsewhere in the document, or what everybody counts tokens a second in. */
         private Optional<String> usualUnit(Metric metric, String name) {
             Optional<String> elsewhere = Optional.ofNullable(told.units().get(metric.name()));
-            Optional<String> unit = elsewhere.or(() ->
-                    metric.unit() == Metric.Unit.TOKENS_PER_SECOND ? Optional.of("tok/s") : Optional.empty());
+            Optional<String> unit = elsewhere.or(
+                    () -> metric.unit() == Metric.Unit.TOKENS_PER_SECOND ? Optional.of("tok/s") : Optional.empty());
             unit.ifPresent(is -> notes.computeIfAbsent(
                             "without a unit, taken in " + is
                                     + (elsewhere.isPresent() ? ", as elsewhere in the document" : ", as is usual"),
@@ -417,7 +418,8 @@ record PublishedTable(
                 }
                 switch (columns.get(i)) {
                     case Column.Level level -> own.put(level.name(), level(cell));
-                    case Column.Label label when label.name().equals(Column.ARRIVAL) -> {
+                    case Column.Label label
+                    when label.name().equals(Column.ARRIVAL) -> {
                         if (ONE_AFTER_THE_OTHER.matcher(cell).matches()) {
                             own.put(Column.CONCURRENCY, "1");
                         }
@@ -568,11 +570,13 @@ record PublishedTable(
             Matcher brackets = BRACKETS.matcher(cell.strip());
             String number = brackets.matches() ? brackets.group(1) : cell.strip();
             Figure figure = Figure.of(number)
-                    .orElseThrow(() -> refusal(
-                            "has '" + cell.strip() + "' for " + text.header().get(at) + " in the row"
-                                    + " '" + Figure.plain(text.rows().get(line - text.line()).getFirst())
-                                    + "', which is no number; write one, or leave the cell empty"));
-            boolean share = value.metric().unit() == Metric.Unit.SHARE || value.unit().equals("%");
+                    .orElseThrow(() -> refusal("has '" + cell.strip() + "' for "
+                            + text.header().get(at) + " in the row"
+                            + " '"
+                            + Figure.plain(text.rows().get(line - text.line()).getFirst())
+                            + "', which is no number; write one, or leave the cell empty"));
+            boolean share =
+                    value.metric().unit() == Metric.Unit.SHARE || value.unit().equals("%");
             if (figure.unit().equals("%") && !share) {
                 changes.add(new StatedChange(copy(where), value.metric(), figure));
                 return;

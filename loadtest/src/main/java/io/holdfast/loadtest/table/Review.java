@@ -174,6 +174,7 @@ public record Review(
         List<Remark> together = new ArrayList<>(common);
         together.addAll(replicates(compared));
         phases.fewRequests().ifPresent(together::add);
+        document.notes().forEach(note -> together.add(Remark.note(Topic.READING, "", note)));
         return new Review(
                 document.file(),
                 sections.stream().map(section -> section.without(common)).toList(),

@@ -70,7 +70,8 @@ final class TableReview {
         sweeps.forEach(this::sweep);
         places.forEach(this::place);
         firstWaves();
-        fewRequests(places.stream().map(Place::where).toList(), metricsOf(places)).ifPresent(remarks::add);
+        fewRequests(places.stream().map(Place::where).toList(), metricsOf(places))
+                .ifPresent(remarks::add);
         table.notes().forEach(note -> remarks.add(Remark.note(Topic.READING, "", note)));
         return remarks;
     }
@@ -103,7 +104,8 @@ final class TableReview {
                         Topic.TAIL,
                         "",
                         ranks.entrySet().stream()
-                                        .map(each -> "a P99 of " + each.getKey() + " requests is its " + each.getValue())
+                                        .map(each ->
+                                                "a P99 of " + each.getKey() + " requests is its " + each.getValue())
                                         .collect(Collectors.joining(", "))
                                         .replaceFirst("^a", "A")
                                 + ": one slow request more or less moves it."));
@@ -160,9 +162,8 @@ final class TableReview {
 
     /** The same of comparisons from wherever. */
     static Optional<Remark> arithmetic(List<Comparison> comparisons) {
-        List<Comparison> stated = comparisons.stream()
-                .filter(each -> each.stated().isPresent())
-                .toList();
+        List<Comparison> stated =
+                comparisons.stream().filter(each -> each.stated().isPresent()).toList();
         List<String> wrong = stated.stream()
                 .flatMap(each -> each.wrongStatement().stream()
                         .map(sentence -> PublishedTable.text(each.where()) + ", "

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.holdfast.loadtest.LoadTestException;
+import io.holdfast.loadtest.compare.Comparison.Named;
 import io.holdfast.loadtest.measure.LoadResult;
 import io.holdfast.loadtest.measure.Measures;
 import io.holdfast.loadtest.measure.Metric;
@@ -158,16 +159,45 @@ class BenchmarkLogTest {
 
     @Test
     void printedChanges_areAllReproducedExceptThreeThatWereRoundedOtherwise() {
-        List<PublishedTable> printed = Seeds.tables("s3/comparisons.md");
-        List<Comparison> stated = printed.stream()
-                .flatMap(table -> table.comparisons().stream())
-                .filter(each -> each.stated().isPresent())
+        Document published = Document.of(TableText.read(Seeds.document("S3-serving-log.md")), Map.of());
+        Phases phases = Phases.of(published.tables(), published.prose());
+        List<String> found = published.tables().stream()
+                .flatMap(table -> phases.arithmetic(table).stream())
+                .map(Remark::text)
                 .toList();
-        assertThat(stated).hasSize(15 + 6 + 14 + 12 + 15 + 2);
-        assertThat(stated.stream().flatMap(each -> each.wrongStatement().stream()))
+        assertThat(found)
                 .containsExactly(
-                        "printed +874 %, and the numbers give +874.7 %",
-                        "printed -94 %, and the numbers give -93.5 %", "printed +75 %, and the numbers give +79.0 %");
+                        "All 15 printed changes are what the numbers give.",
+                        "All 3 printed changes are what the numbers give.",
+                        "3 of 15 printed changes are not what the numbers give, rounded half up: model Llama, output"
+                                + " throughput: printed +874 %, and the numbers give +874.7 %; model Llama, ITL P50:"
+                                + " printed -94 %, and the numbers give -93.5 %; model Gemma3, ITL P50: printed 0 %,"
+                                + " and the numbers give +1.3 %.",
+                        "All 15 printed changes are what the numbers give.",
+                        "All 15 printed changes are what the numbers give.",
+                        "All 15 printed changes are what the numbers give.");
+    }
+
+    @Test
+    void tablesOfALog_areResultsThatTheNumbersOfThePublishedOneEqual() throws IOException {
+        List<String> notes = new ArrayList<>();
+        List<Named> published =
+                BenchmarkLog.results(Seeds.document("S3-serving-log.md"), List.of("4", "Phase 6", "9"), notes);
+        List<Named> own = BenchmarkLog.results(log, List.of("4", "6", "9"), new ArrayList<>());
+        assertThat(published).extracting(Named::name).containsExactly("Phase 4", "Phase 6", "Phase 9");
+        for (int i = 0; i < own.size(); i++) {
+            assertThat(published.get(i).results().results().stream()
+                            .collect(Collectors.toMap(LoadResult::id, LoadResult::measures)))
+                    .isEqualTo(own.get(i).results().results().stream()
+                            .collect(Collectors.toMap(LoadResult::id, LoadResult::measures)))
+                    .hasSize(15);
+        }
+        assertThat(notes)
+                .contains("Phase 6, prefix_caching, Qwen3: Qwen3 ran with blocks 1536 here and with blocks 1024"
+                        + " elsewhere in this phase.");
+        assertThatThrownBy(() -> BenchmarkLog.results(log, List.of("3"), notes))
+                .hasMessageContaining("There is no phase '3' in ")
+                .hasMessageContaining("there are 'Phase 4', 'Phase 5'");
     }
 
     @Test

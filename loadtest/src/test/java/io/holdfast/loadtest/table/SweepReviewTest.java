@@ -463,7 +463,15 @@ class SweepReviewTest {
 
     @Test
     void cliffInASweep_isFoundAndThePointBeforeItChosen() {
-        PublishedTable table = Seeds.tables("s3/batch_sweep.csv").getFirst();
+        PublishedTable table = Seeds.table("""
+            | batch | blocks | Throughput | Notes |
+            |---:|---:|---:|---|
+            | 12 | 768 | 293.9 | too few |
+            | 16 | 1024 | 318.1 | |
+            | 20 | 1280 | 326.2 | |
+            | 24 | 2048 | 121.4 | no room left |
+            """);
+        assertThat(table.notes()).containsExactly("'Throughput': without a unit, taken in tok/s, as is usual.");
         Sweep sweep = Sweep.of(table).getFirst();
         assertThat(sweep.axis()).isEqualTo("batch");
         assertThat(sweep.cliff(Metric.OUTPUT_THROUGHPUT))
