@@ -45,7 +45,7 @@ public final class LoadFolder {
     private static final int FORMAT = 1;
     private static final String PLAN = "plan.json";
     private static final String LEGS = "legs";
-    private static final String FINDINGS = "findings.txt";
+    private static final String FINDINGS = LEGS + "/findings.txt";
     private static final Pattern ID = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._=-]*(/[A-Za-z0-9][A-Za-z0-9._=-]*)*");
     private static final ObjectMapper JSON = new ObjectMapper();
 

@@ -173,8 +173,7 @@ public final class PresetRun {
     public static void write(Path folder, Preset.Outcome outcome) {
         LoadFolder.writeFindings(
                 folder,
-                Stream.concat(outcome.lines().stream(), outcome.problems().stream())
-                        .filter(line -> !line.isBlank())
+                Stream.concat(outcome.lines().stream().filter(LoadFlags::isIn), outcome.problems().stream())
                         .toList());
         outcome.files().forEach((name, text) -> {
             try {

@@ -270,7 +270,12 @@ public final class BenchmarkLog {
                     .flatMap(result -> observations(result, results.model()).stream())
                     .toList();
         }
-        return Document.of(TableText.read(file), Map.of()).tables().stream()
+        Document document = Document.of(TableText.read(file), Map.of());
+        // A table that is left out would be results that nobody misses.
+        document.skipped().stream().findFirst().ifPresent(sentence -> {
+            throw new LoadTestException("The results " + file + " are not all understood. " + sentence);
+        });
+        return document.tables().stream()
                 .flatMap(table -> table.observations().stream())
                 .toList();
     }

@@ -31,8 +31,8 @@ record Document(
         List<String> skipped,
         List<String> notes) {
     private static final Pattern OWN_TOKENS =
-            Pattern.compile("([\\d,]{1,9}) (?:unique|own|unshared) tokens (?:each|per request|a request)");
-    private static final Pattern ALL_TOKENS = Pattern.compile("([\\d,]{1,9}) tokens (?:each|per request|a request)");
+            Pattern.compile("(\\d[\\d,]{0,8}) (?:unique|own|unshared) tokens (?:each|per request|a request)");
+    private static final Pattern ALL_TOKENS = Pattern.compile("(\\d[\\d,]{0,8}) tokens (?:each|per request|a request)");
 
     Document {
         tables = List.copyOf(tables);

@@ -271,6 +271,13 @@ class BenchmarkLogTest {
                 results, "workload,id,model,throughput (tok/s)\na," + ID + ",m,1\na," + "1".repeat(64) + ",n,1\n");
         assertThatThrownBy(() -> BenchmarkLog.open(log).append("10", List.of(results)))
                 .hasMessageContaining("has 2 ids in these results");
+        Files.writeString(
+                results,
+                "workload,id,model,throughput (tok/s)\na," + ID + ",m,1\n\nworkload,id,model,speed\nb," + ID
+                        + ",m,1\n");
+        assertThatThrownBy(() -> BenchmarkLog.open(log).append("10", List.of(results)))
+                .as("one of two tables")
+                .hasMessageContaining("are not all understood. The table at line 4 has a column 'speed'");
         assertThatThrownBy(() -> BenchmarkLog.open(log).append("9", List.of(Seeds.file("s3/phase9.csv"))))
                 .hasMessageContaining("has a 'Phase 9' already");
         assertThatThrownBy(() -> BenchmarkLog.open(log).append(" ", List.of(results)))

@@ -484,7 +484,13 @@ class SweepReviewTest {
     @Test
     void rerunPlan_hasControlsBothOrdersAndAPlacebo() {
         List<RerunPlan.Step> steps = review.rerun();
-        assertThat(steps.getFirst().command()).startsWith("holdfast loadtest aa --url http://127.0.0.1:30000");
+        assertThat(steps)
+                .extracting(RerunPlan.Step::command)
+                .startsWith(
+                        "holdfast loadtest preset pin-poc --url http://127.0.0.1:30000 --hold session --pairs 6 --out"
+                                + " rerun-pin-poc --requests 128",
+                        "holdfast loadtest aa --url http://127.0.0.1:30000 --pairs 8 --journal rerun-aa.jsonl"
+                                + " --flood-requests 64 --flood-tokens 448 --prefix-tokens 248 --concurrency 64");
         assertThat(steps)
                 .extracting(RerunPlan.Step::why)
                 .anySatisfy(why -> assertThat(why).contains("at concurrency 32"))
@@ -492,7 +498,7 @@ class SweepReviewTest {
                 .anySatisfy(why -> assertThat(why).contains("placebo"))
                 .anySatisfy(why -> assertThat(why).contains("memory fraction 0.05"))
                 .anySatisfy(why -> assertThat(why).contains("memory fraction 0.40"));
-        Map<String, Integer> floods = Map.of("rerun-c64.jsonl", 62, "rerun-placebo.jsonl", 20);
+        Map<String, Integer> floods = Map.of("rerun-c64.jsonl", 64, "rerun-placebo.jsonl", 20);
         floods.forEach((journal, requests) -> assertThat(steps)
                 .filteredOn(step -> step.arguments().contains(journal))
                 .singleElement()
