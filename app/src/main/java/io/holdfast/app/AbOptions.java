@@ -228,6 +228,7 @@ final class AbOptions {
                 ResultReport.printPlan(
                         ab.server(), asked, environment.arms(), settings, planned, ab.arrivals(), flushes, told);
                 sayWhatIsKnown(environment, ab.shape(), told);
+                sayWhatIsFewer(settings.concurrency(), ab.shape().floodRequests(), told);
                 bench.tell(tested.warm());
                 return LoadTestRun.run(environment, workload, settings, file, progress);
             });
@@ -295,6 +296,20 @@ final class AbOptions {
                                         + ", so the baseline can hardly lose its prefix; press Ctrl-C and make the"
                                         + " flood larger, or expect NO_EXPOSURE."));
         beside.flush();
+    }
+
+    /** A flood has no more under way than it has requests, whatever was asked for. */
+    static void sayWhatIsFewer(int concurrency, int floodRequests, PrintWriter beside) {
+        if (concurrency > floodRequests) {
+            TerminalText.plain(beside)
+                    .paragraph(
+                            "  note: ",
+                            "--concurrency is " + concurrency + ", and a flood has " + floodRequests
+                                    + " requests, so at"
+                                    + " most " + floodRequests + " are under way; give --flood-requests " + concurrency
+                                    + " or more.");
+            beside.flush();
+        }
     }
 
     private FloodShape shape(Map<String, String> level) {

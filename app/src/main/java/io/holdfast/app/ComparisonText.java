@@ -144,12 +144,13 @@ final class ComparisonText {
         List<List<String>> lines = new ArrayList<>();
         boolean floored = !controls.isEmpty();
         List<String> head = new ArrayList<>(List.of(
-                "",
-                comparison.files().get(0).name(),
-                comparison.files().get(1).name(),
-                "ratio",
-                "change",
-                "95 % interval"));
+                "", comparison.files().get(0).name(), comparison.files().get(1).name(), "ratio", "change"));
+        boolean intervals = metrics.stream()
+                .flatMap(metric -> row.change(1, metric).stream())
+                .anyMatch(change -> change.interval().isPresent());
+        if (intervals) {
+            head.add("95 % interval");
+        }
         if (floored) {
             head.add("noise");
         }
@@ -167,8 +168,10 @@ final class ComparisonText {
                                         "%.3f",
                                         Math.exp(change.logRatio().getAsDouble()))
                                 : "-",
-                        share(change),
-                        interval(change)));
+                        share(change)));
+                if (intervals) {
+                    line.add(interval(change));
+                }
                 if (floored) {
                     line.add(noise(metric));
                 }

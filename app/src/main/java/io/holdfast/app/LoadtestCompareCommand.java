@@ -33,7 +33,8 @@ import picocli.CommandLine.Spec;
         description = {
             "Sets results beside each other: ratio, change, and whether the repetitions show it. The first file is the"
                 + " reference. Reads suites of holdfast, journals of 'loadtest run', and results of vllm bench serve,"
-                + " sglang.bench_serving, aiperf and guidellm; of one file it shows how far repetitions lie apart.",
+                + " sglang.bench_serving, aiperf and guidellm, tables as CSV or Markdown, and phases of a benchmark"
+                + " log; of one file it shows how far repetitions lie apart.",
             "Exit code 1 when something became worse than --fail-on-regression allows or an expectation was missed, 3"
                     + " when one is undecided, or when a file lacks what --fail-on-regression asks for."
         },
@@ -62,6 +63,13 @@ final class LoadtestCompareCommand implements Callable<Integer> {
             split = ",",
             description = "These workloads (default: all).")
     private List<String> workloads = List.of();
+
+    @Option(
+            names = "--phase",
+            paramLabel = "NAME,NAME",
+            split = ",",
+            description = "These phases of a benchmark log, each as a file; the first is the reference (default: all).")
+    private List<String> phases = List.of();
 
     @Option(
             names = "--control",
@@ -111,10 +119,11 @@ final class LoadtestCompareCommand implements Callable<Integer> {
         double within = Math.log1p(percent("--margin", margin));
         Optional<Double> limit = worst.map(text -> percent("--fail-on-regression", text));
         List<List<Expectation>> expectations = expectations();
-        ResultFiles read = ResultFiles.read(paths);
-        if (paths.size() < 2 && (limit.isPresent() || !expectations.isEmpty())) {
+        ResultFiles read = ResultFiles.read(paths, phases);
+        if (read.files().size() < 2 && (limit.isPresent() || !expectations.isEmpty())) {
             throw new CommandException(
-                    "--fail-on-regression and --expect need two files; name the reference first, then the other one.");
+                    "--fail-on-regression and --expect need two files, or phases of a log by --phase; name the"
+                            + " reference first, then the other one.");
         }
         refuseUnknownControls(read);
         Comparison comparison = Comparison.of(read.files(), new LinkedHashSet<>(workloads));

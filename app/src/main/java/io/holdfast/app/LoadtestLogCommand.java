@@ -52,15 +52,17 @@ final class LoadtestLogCommand implements Callable<Integer> {
         Appended appended = BenchmarkLog.open(log).append(phase, results);
         PrintWriter out = spec.commandLine().getOut();
         TerminalText text = TerminalText.plain(out);
-        text.line("Appended to " + log + ": " + appended.workloads().size()
-                + (appended.workloads().size() == 1 ? " workload, " : " workloads, ")
-                + String.join(", ", appended.models()));
+        text.paragraph(
+                "",
+                "Appended to " + log + ": " + appended.workloads().size()
+                        + (appended.workloads().size() == 1 ? " workload, " : " workloads, ")
+                        + String.join(", ", appended.models()));
         appended.workloads()
-                .forEach((workload, before) -> text.line("  " + workload
-                        + before.map(name -> ", against " + name).orElse(", for the first time")));
+                .forEach((workload, before) -> text.paragraph(
+                        "  ", workload + before.map(name -> ", against " + name).orElse(", for the first time")));
         if (!appended.worse().isEmpty()) {
             text.line("  worse by more than 5 %, as single runs:");
-            appended.worse().stream().limit(MOST_TOLD).forEach(each -> text.line("    " + each));
+            appended.worse().stream().limit(MOST_TOLD).forEach(each -> text.paragraph("    ", each));
             if (appended.worse().size() > MOST_TOLD) {
                 text.line("    and " + (appended.worse().size() - MOST_TOLD) + " more");
             }

@@ -1,5 +1,6 @@
 package io.holdfast.app;
 
+import io.holdfast.loadtest.compare.Comparison.Named;
 import io.holdfast.loadtest.compare.Figures;
 import io.holdfast.loadtest.compare.Matrix;
 import io.holdfast.loadtest.compare.Matrix.Cell;
@@ -49,6 +50,13 @@ final class LoadtestMatrixCommand implements Callable<Integer> {
     private String metric = "throughput";
 
     @Option(
+            names = "--phase",
+            paramLabel = "NAME,NAME",
+            split = ",",
+            description = "Two phases of a benchmark log, each as a file (default: its last two).")
+    private List<String> phases = List.of();
+
+    @Option(
             names = "--variant",
             paramLabel = "SETTING",
             description =
@@ -85,12 +93,17 @@ final class LoadtestMatrixCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        ResultFiles read = ResultFiles.read(paths);
-        Matrix matrix = Matrix.of(read.files(), new Layout(metric, variant, rows, columns));
+        ResultFiles read = ResultFiles.read(paths, phases);
+        if (paths.size() == 1 && phases.isEmpty() && read.files().size() > 2) {
+            int all = read.files().size();
+            read = new ResultFiles(read.files().subList(all - 2, all), read.notes());
+        }
+        List<Named> files = read.files();
+        Matrix matrix = Matrix.of(files, new Layout(metric, variant, rows, columns));
         boolean ofFiles = variant.map(Matrix.FILES::equals)
                 .orElseGet(() -> matrix.variants().stream()
-                        .allMatch(each -> read.files().stream()
-                                .anyMatch(file -> file.name().equals(each))));
+                        .allMatch(each ->
+                                files.stream().anyMatch(file -> file.name().equals(each))));
         Show what = show.orElse(ofFiles ? Show.change : Show.lead);
         if (what == Show.change && matrix.variants().size() != 2) {
             throw new CommandException("A change is that of two variants, and there are "
@@ -111,8 +124,8 @@ final class LoadtestMatrixCommand implements Callable<Integer> {
             statements(matrix, what).forEach(line -> out.println("- " + line));
         } else {
             TerminalText terminal = TerminalText.plain(out);
-            terminal.line(title);
-            BoxTable.lines(table).forEach(terminal::line);
+            terminal.paragraph("", title);
+            SuiteTable.parts(table, 4, 3).forEach(part -> BoxTable.lines(part).forEach(terminal::line));
             statements(matrix, what).forEach(line -> terminal.paragraph("", line));
         }
         return ExitCode.OK;

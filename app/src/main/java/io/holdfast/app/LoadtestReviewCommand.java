@@ -15,8 +15,11 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -29,6 +32,7 @@ import picocli.CommandLine.Spec;
         description = {
             "What a published table can and cannot show: order, repetitions, exposure, spread, placebo, and what its"
                     + " numbers say against each other. No table alone is ever found REAL.",
+            "A document is taken as it stands: tables of something else are skipped with a line that says why.",
             "It measures nothing, and prints the commands that would."
         },
         sortOptions = false)
@@ -54,6 +58,25 @@ final class LoadtestReviewCommand implements Callable<Integer> {
     private List<Double> saidBias = List.of();
 
     @Option(
+            names = "--against",
+            paramLabel = "PHASE",
+            description = "A phase of a log, as 'Phase 4': all later ones are compared with it (default: each with the"
+                    + " one before it).")
+    private Optional<String> against = Optional.empty();
+
+    @Option(
+            names = "--shared-tokens",
+            paramLabel = "N",
+            description = "Tokens that all requests begin with, where the tables do not tell.")
+    private @Nullable Integer sharedTokens;
+
+    @Option(
+            names = "--own-tokens",
+            paramLabel = "N",
+            description = "Tokens that each request has of its own, where the tables do not tell.")
+    private @Nullable Integer ownTokens;
+
+    @Option(
             names = "--claims",
             paramLabel = "FILE",
             description = "A ledger to print with it: a table of claim, status and evidence.")
@@ -65,6 +88,13 @@ final class LoadtestReviewCommand implements Callable<Integer> {
             description = "What was to be reached: a table of criterion, state (met, not met, not measured) and"
                     + " evidence.")
     private Optional<Path> criteria = Optional.empty();
+
+    @Option(
+            names = "--results",
+            paramLabel = "FILE",
+            description = "Results by which the criteria that the document names are judged, as for 'loadtest compare';"
+                    + " again for each.")
+    private List<Path> results = List.of();
 
     @Option(
             names = "--url",
@@ -92,9 +122,24 @@ final class LoadtestReviewCommand implements Callable<Integer> {
                 throw new CommandException("--said-bias is " + bias + "; write milliseconds above 0.");
             }
         }
-        Review review = Review.of(table, new Review.Settings(controls, saidBias, url.toString()));
-        List<Claim> ledger = claims.map(Claim::read).orElse(List.of());
-        List<Criterion> reached = criteria.map(Criterion::read).orElse(List.of());
+        Review review = Review.of(
+                table,
+                new Review.Settings(
+                        controls,
+                        saidBias,
+                        url.toString(),
+                        against,
+                        tokens("--shared-tokens", sharedTokens),
+                        tokens("--own-tokens", ownTokens)));
+        List<Claim> ledger = Stream.concat(
+                        review.published().stream(), claims.map(Claim::read).orElse(List.of()).stream())
+                .toList();
+        List<Criterion> named = results.isEmpty()
+                ? review.criteria()
+                : Criterion.by(review.criteria(), ResultFiles.read(results).files());
+        List<Criterion> reached = Stream.concat(
+                        named.stream(), criteria.map(Criterion::read).orElse(List.of()).stream())
+                .toList();
         planOut.ifPresent(file -> write(file, RerunPlan.script(review.rerun(), String.valueOf(table.getFileName()))));
         PrintWriter out = spec.commandLine().getOut();
         if (json) {
@@ -107,6 +152,16 @@ final class LoadtestReviewCommand implements Callable<Integer> {
             return ExitCode.CHECK_FAILED;
         }
         return review.isUndecided() ? ExitCode.INCONCLUSIVE : ExitCode.OK;
+    }
+
+    private static OptionalInt tokens(String option, @Nullable Integer tokens) {
+        if (tokens == null) {
+            return OptionalInt.empty();
+        }
+        if (tokens < 1) {
+            throw new CommandException(option + " is " + tokens + "; write 1 or more.");
+        }
+        return OptionalInt.of(tokens);
     }
 
     private static void write(Path file, String script) {

@@ -36,6 +36,8 @@ final class ReviewJson {
                     .put("state", each.state().text());
             each.evidence().forEach(node.putArray("evidence")::add);
         }
+        ArrayNode skipped = root.putArray("skipped");
+        review.skipped().forEach(skipped::add);
         ArrayNode rerun = root.putArray("rerun");
         review.rerun().forEach(step -> rerun.addObject().put("why", step.why()).put("command", step.command()));
         out.println(root.toPrettyString());
@@ -81,6 +83,9 @@ final class ReviewJson {
             ObjectNode node = into.addObject()
                     .put("claim", each.claim())
                     .put("status", each.status().text());
+            if (!each.limit().isEmpty()) {
+                node.put("limit", each.limit());
+            }
             each.evidence().forEach(node.putArray("evidence")::add);
         }
     }

@@ -8,10 +8,18 @@ import io.holdfast.loadtest.table.Review;
 import io.holdfast.loadtest.table.Review.ChangeRow;
 import io.holdfast.loadtest.table.Review.Judged;
 import io.holdfast.loadtest.table.Review.Section;
+import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** A review for people. */
 final class ReviewPrinter {
+    private static final int WHERE = 27;
+    private static final int BEFORE_BREAK = 76;
+    private static final Pattern WORD = Pattern.compile("--\\S+ (?:'[^']*'|(?!-)\\S+)|'[^']*'|\\S+");
+
     private final TerminalText text;
 
     ReviewPrinter(TerminalText text) {
@@ -19,7 +27,10 @@ final class ReviewPrinter {
     }
 
     void print(Review review, List<Claim> ledger, List<Criterion> criteria) {
-        text.line("Review of " + review.file());
+        text.line("Review of "
+                + Optional.ofNullable(Path.of(review.file()).getFileName())
+                        .map(Path::toString)
+                        .orElse(review.file()));
         review.verdict().ifPresent(verdict -> {
             text.blank();
             text.line("  VERDICT: " + verdict.headline());
@@ -40,6 +51,10 @@ final class ReviewPrinter {
                     "  " + padded(each.state().text(), 13),
                     each.criterion() + " (" + String.join("; ", each.evidence()) + ")"));
         }
+        if (!review.skipped().isEmpty()) {
+            text.heading("Skipped, since it is not understood");
+            review.skipped().forEach(each -> text.paragraph("  - ", each));
+        }
         rerun(review.rerun());
     }
 
@@ -49,10 +64,14 @@ final class ReviewPrinter {
         }
         text.heading(section.name());
         for (ChangeRow row : section.changes()) {
-            boolean first = true;
+            boolean first = row.where().length() < WHERE;
+            if (!first) {
+                text.paragraph("  ", row.where());
+            }
             for (var change : row.changes().entrySet()) {
-                text.line(
-                        "  " + padded(first ? row.where() : "", 27) + padded(change.getKey(), 19) + change.getValue());
+                text.paragraph(
+                        "  " + padded(first ? row.where() : "", WHERE) + padded(change.getKey(), 19),
+                        change.getValue());
                 first = false;
             }
         }
@@ -89,7 +108,8 @@ final class ReviewPrinter {
             String verdict = same ? "" : each.verdict().headline() + (signs.isEmpty() ? "" : "; ");
             if (!same || !signs.isEmpty()) {
                 text.paragraph(
-                        "  " + padded(each.where(), 27), each.metric() + " " + each.change() + ": " + verdict + signs);
+                        "  " + padded(each.where(), WHERE),
+                        each.metric() + " " + each.change() + ": " + verdict + signs);
             }
         }
     }
@@ -101,7 +121,8 @@ final class ReviewPrinter {
         text.heading(heading);
         claims.forEach(each -> text.paragraph(
                 "  " + padded(each.status().text(), 22),
-                each.claim() + " (" + String.join("; ", each.evidence()) + ")"));
+                (each.limit().isEmpty() ? "" : "[" + each.limit() + "] ") + each.claim() + " ("
+                        + String.join("; ", each.evidence()) + ")"));
     }
 
     private void rerun(List<RerunPlan.Step> steps) {
@@ -111,8 +132,33 @@ final class ReviewPrinter {
         text.heading("What would show it");
         for (RerunPlan.Step step : steps) {
             text.paragraph("  # ", step.why() + ".");
-            text.line("  " + step.command());
+            command(step.command());
         }
+    }
+
+    /** In lines that a shell takes as one; a quoted word goes on at the begin of the next line, within quotes again. */
+    private void command(String command) {
+        StringBuilder row = new StringBuilder("  ");
+        Matcher words = WORD.matcher(command);
+        while (words.find()) {
+            if (row.length() + words.group().length() > BEFORE_BREAK
+                    && !row.toString().isBlank()) {
+                text.line(row + "\\");
+                row = new StringBuilder("      ");
+            }
+            String left = words.group();
+            while (left.length() > BEFORE_BREAK - row.length() && left.endsWith("'") && left.contains(" ")) {
+                int at = left.lastIndexOf(' ', BEFORE_BREAK - row.length() - 2);
+                if (at <= left.indexOf('\'')) {
+                    break;
+                }
+                text.line(row + left.substring(0, at + 1) + "'\\");
+                row = new StringBuilder();
+                left = "'" + left.substring(at + 1);
+            }
+            row.append(left).append(' ');
+        }
+        text.line(row.toString().stripTrailing());
     }
 
     private static String padded(String word, int width) {

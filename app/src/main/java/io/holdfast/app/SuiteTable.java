@@ -9,6 +9,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /** The results of a suite for a terminal: a row a leg, a column a metric that some leg has. */
 final class SuiteTable {
@@ -24,28 +26,67 @@ final class SuiteTable {
             Metric.GOOD_SHARE,
             Metric.ERRORS);
 
+    private static final int WIDTH = 80;
+    private static final String INDENT = "  ";
+    private static final String GAP = "  ";
+
     private SuiteTable() {}
 
     static void print(ResultFile results, PrintWriter out) {
         print(ResultTable.of(results.results(), COLUMNS), out);
     }
 
-    /** Columns as wide as they have to be, the first to the left and the others to the right. */
+    /** Columns as wide as they have to be, the first to the left and the others to the right; in parts where a line is full. */
     static void print(List<List<String>> rows, PrintWriter out) {
-        List<Integer> widths = new ArrayList<>();
-        for (int column = 0; column < rows.getFirst().size(); column++) {
-            int at = column;
-            // A column of which nothing is known is no format with a width of 0.
-            widths.add(rows.stream()
-                    .mapToInt(row -> Math.max(1, row.get(at).length()))
-                    .max()
-                    .orElse(1));
-        }
+        parts(rows, INDENT.length(), GAP.length()).forEach(part -> printPart(part, out));
+    }
+
+    private static void printPart(List<List<String>> rows, PrintWriter out) {
+        List<Integer> widths = widths(rows);
         for (List<String> row : rows) {
-            out.println(java.util.stream.IntStream.range(0, row.size())
+            out.println(IntStream.range(0, row.size())
                     .mapToObj(column -> String.format(
                             Locale.ROOT, "%" + (column == 0 ? "-" : "") + widths.get(column) + "s", row.get(column)))
-                    .collect(Collectors.joining("  ", "  ", "")));
+                    .collect(Collectors.joining(GAP, INDENT, ""))
+                    .stripTrailing());
         }
+    }
+
+    private static List<Integer> widths(List<List<String>> rows) {
+        // A column of which nothing is known is no format with a width of 0.
+        return IntStream.range(0, rows.getFirst().size())
+                .mapToObj(column -> rows.stream()
+                        .mapToInt(row -> Math.max(1, row.get(column).length()))
+                        .max()
+                        .orElse(1))
+                .toList();
+    }
+
+    /**
+     * A table as several of which each fits a line, and begins with the first column.
+     *
+     * @param around blanks and lines at both ends of a line
+     * @param between two columns
+     */
+    static List<List<List<String>>> parts(List<List<String>> rows, int around, int between) {
+        List<Integer> widths = widths(rows);
+        List<List<List<String>>> parts = new ArrayList<>();
+        int from = 1;
+        do {
+            int used = around + widths.getFirst();
+            int to = from;
+            while (to < widths.size() && (to == from || used + between + widths.get(to) <= WIDTH)) {
+                used += between + widths.get(to);
+                to++;
+            }
+            int begin = from;
+            int end = to;
+            parts.add(rows.stream()
+                    .map(row -> Stream.concat(Stream.of(row.getFirst()), row.subList(begin, end).stream())
+                            .toList())
+                    .toList());
+            from = to;
+        } while (from < widths.size());
+        return parts;
     }
 }

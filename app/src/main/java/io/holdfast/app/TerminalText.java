@@ -48,7 +48,7 @@ final class TerminalText {
 
     void heading(String text) {
         blank();
-        line(text);
+        paragraph("", text);
         line("-".repeat(Math.min(WIDTH, text.length())));
     }
 

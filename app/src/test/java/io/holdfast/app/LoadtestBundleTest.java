@@ -75,6 +75,15 @@ class LoadtestBundleTest {
     }
 
     @Test
+    void hardwareThatNobodyTold_isThatOfTheRecord() throws IOException {
+        assertThat(text(entries(bundle("record.zip")), "ISSUE.md"))
+                .contains(
+                        "1. **Hardware.** Of the machine that asked: ",
+                        "cores " + Runtime.getRuntime().availableProcessors())
+                .doesNotContain("Not recorded");
+    }
+
+    @Test
     void bundle_hasTheFivePointsAndThePlan() throws IOException {
         Map<String, byte[]> entries = entries(bundle("points.zip", "--hardware", "1 x H100, 80 GB"));
 

@@ -5,6 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -54,9 +57,9 @@ class LoadtestTablesTest {
                 .contains("! placebo")
                 .contains("Suspect")
                 .contains("holdfast loadtest run --url http://127.0.0.1:30000 --hold session")
+                .contains("holdfast loadtest preset pin-poc --url http://127.0.0.1:30000")
                 .doesNotContain("REAL");
-        assertThat(told.out().lines().filter(line -> !line.startsWith("  holdfast ") && !line.startsWith("Review of ")))
-                .allMatch(line -> line.length() <= 80);
+        assertThat(told.out().lines()).allMatch(line -> line.length() <= 80);
     }
 
     @Test
@@ -116,11 +119,35 @@ class LoadtestTablesTest {
             CommandLine.ParseResult parsed = new CommandLine(new Holdfast())
                     .setCaseInsensitiveEnumValuesAllowed(true)
                     .parseArgs(words.subList(1, words.size()).toArray(String[]::new));
-            assertThat(parsed.subcommand().subcommand().commandSpec().name()).isIn("aa", "ab");
+            CommandLine.ParseResult load = parsed.subcommand().subcommand();
+            assertThat(load.commandSpec().name()).isIn("aa", "ab", "preset");
+            if (!load.commandSpec().name().equals("preset")) {
+                assertThat(load.matchedOptionValue("--concurrency", 1))
+                        .as("no more can be under way than a flood has in %s", command)
+                        .isLessThanOrEqualTo(load.matchedOptionValue("--flood-requests", 0));
+            }
+            if (load.hasMatchedOption("--server-command")) {
+                assertThat(load.matchedOptionValue("--server-command", "")).contains("--enable-session-radix-cache");
+            }
         }
+        assertThat(commands).first().asString().contains("preset pin-poc", "--requests 128", "--pairs 5");
         assertThat(CommandRun.by("loadtest", "review", table.toString(), "--plan-out", plan.toString())
                         .badInput())
                 .contains("which is there already; name another file");
+    }
+
+    @Test
+    void demandThatNobodyTold_isAskedFor() throws IOException {
+        Files.writeString(table, SWEEP.replace(", shared tokens: 248, unique tokens: 200", ""));
+        assertThat(CommandRun.by("loadtest", "review", table.toString()).out().replaceAll("\\s+", " "))
+                .contains("give them by --shared-tokens and --own-tokens");
+        assertThat(CommandRun.by(
+                                "loadtest", "review", table.toString(), "--shared-tokens", "248", "--own-tokens", "200")
+                        .out())
+                .contains("6,648 tokens");
+        assertThat(CommandRun.by("loadtest", "review", table.toString(), "--own-tokens", "0")
+                        .badInput())
+                .contains("--own-tokens is 0; write 1 or more");
     }
 
     @Test
@@ -166,6 +193,81 @@ class LoadtestTablesTest {
         assertThat(CommandRun.by("loadtest", "review", table.toString(), "--said-bias", "-1")
                         .badInput())
                 .contains("--said-bias is -1.0; write milliseconds above 0");
+    }
+
+    @Test
+    void printedCommands_areThoseOfTheScriptForAShell() throws IOException, InterruptedException {
+        Path plan = folder.resolve("rerun.sh");
+        String printed = CommandRun.by("loadtest", "review", table.toString(), "--plan-out", plan.toString())
+                .out();
+        String words = "holdfast() { printf '<%s>' \"$@\"; printf '\\n'; }\n";
+        String shown = printed.substring(printed.indexOf("What would show it"))
+                .lines()
+                .skip(2)
+                .filter(line -> !line.startsWith("  # ") && !line.startsWith("    s"))
+                .reduce("", (a, b) -> a + b + "\n");
+        assertThat(shell(words + shown.replaceAll("(?m)^    (?!  ).*\n", "")))
+                .isEqualTo(shell(words + Files.readString(plan)));
+    }
+
+    private static String shell(String script) throws IOException, InterruptedException {
+        Process process =
+                new ProcessBuilder("sh", "-c", script).redirectErrorStream(true).start();
+        String out = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        assertThat(process.waitFor()).as(out).isZero();
+        return out;
+    }
+
+    @Test
+    void moreUnderWayThanAFloodHas_isSaid() {
+        StringWriter told = new StringWriter();
+        AbOptions.sayWhatIsFewer(64, 32, new PrintWriter(told));
+        assertThat(told.toString().replaceAll("\\s+", " "))
+                .contains("at most 32 are under way", "--flood-requests 64");
+        StringWriter nothing = new StringWriter();
+        AbOptions.sayWhatIsFewer(8, 8, new PrintWriter(nothing));
+        assertThat(nothing.toString()).isEmpty();
+    }
+
+    @Test
+    void tablesOfResults_areComparedAsTheyAreLogged() throws IOException {
+        String rows = "workload,workload id,model,throughput (tok/s)\nprefix,%1$s,Llama,%2$s\nprefix,%1$s,Qwen3,%3$s\n";
+        Path before = Files.writeString(folder.resolve("p4.csv"), rows.formatted("a".repeat(64), "300.0", "212.9"));
+        Path after = Files.writeString(folder.resolve("p5.csv"), rows.formatted("a".repeat(64), "256.4", "104.2"));
+        CommandRun told =
+                CommandRun.by("loadtest", "compare", before.toString(), after.toString(), "--fail-on-regression", "5%");
+        assertThat(told.code()).isEqualTo(ExitCode.CHECK_FAILED);
+        assertThat(told.out())
+                .contains("prefix model=Llama: output throughput 300.0 tok/s → 256.4 tok/s (-14.5 %")
+                .contains("prefix model=Qwen3: output throughput 212.9 tok/s → 104.2 tok/s (-51.1 %");
+        assertThat(told.out().lines()).allMatch(line -> line.length() <= 80);
+        Files.writeString(after, rows.formatted("b".repeat(64), "256.4", "104.2"));
+        assertThat(CommandRun.by("loadtest", "compare", before.toString(), after.toString())
+                        .badInput())
+                .contains("other requests were sent");
+    }
+
+    @Test
+    void criteriaOfADocument_areMetByResultsThatHaveThem() throws IOException {
+        Files.writeString(table, """
+            | experiment | success metric |
+            |---|---|
+            | cache | Measured hit rate |
+            | backends | Quantified FlashInfer vs Triton gap |
+            | stalls | Explained warp stall patterns |
+            """);
+        Path results = Files.writeString(folder.resolve("r.csv"), """
+            workload,model,backend,TTFT P50 (ms),hit rate (%)
+            a,Tiny,flashinfer,82,40
+            a,Tiny,triton,94,45
+            """);
+        assertThat(CommandRun.by("loadtest", "review", table.toString(), "--results", results.toString())
+                        .out()
+                        .replaceAll("\\s+", " "))
+                .contains("met cache: Measured hit rate (r: cached share 40.0 % to 45.0 % in 2 results)")
+                .contains("met backends: Quantified FlashInfer vs Triton gap (r: TTFT P50 82 ms with flashinfer, 94 ms"
+                        + " with triton)")
+                .contains("not measured stalls: Explained warp stall patterns (no result of it in r)");
     }
 
     @Test

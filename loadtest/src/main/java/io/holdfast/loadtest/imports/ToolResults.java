@@ -47,6 +47,7 @@ public final class ToolResults {
     private static final List<ToolFormat> FORMATS = List.of(
             new OwnSuite(),
             new OwnJournal(),
+            new PinBenchmark(),
             new Guidellm(),
             new AiperfSummary(),
             new AiperfRecords(),

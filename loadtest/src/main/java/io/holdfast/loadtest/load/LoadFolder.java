@@ -45,6 +45,7 @@ public final class LoadFolder {
     private static final int FORMAT = 1;
     private static final String PLAN = "plan.json";
     private static final String LEGS = "legs";
+    private static final String FINDINGS = LEGS + "/findings.txt";
     private static final Pattern ID = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._=-]*(/[A-Za-z0-9][A-Za-z0-9._=-]*)*");
     private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -227,6 +228,33 @@ public final class LoadFolder {
             write(file, text.toString());
         } catch (IOException e) {
             throw unwritable(folder, e);
+        }
+    }
+
+    /** Writes what whoever ran the suite has to say of it, a sentence a line, in place of what was said before. */
+    public static void writeFindings(Path folder, List<String> sentences) {
+        try {
+            if (sentences.isEmpty()) {
+                Files.deleteIfExists(folder.resolve(FINDINGS));
+            } else {
+                write(folder.resolve(FINDINGS), String.join("\n", sentences) + "\n");
+            }
+        } catch (IOException e) {
+            throw unwritable(folder, e);
+        }
+    }
+
+    /** What whoever ran the suite had to say of it. */
+    public List<String> findings() {
+        Path file = folder.resolve(FINDINGS);
+        try {
+            return Files.exists(file)
+                    ? Files.readAllLines(file).stream()
+                            .filter(line -> !line.isBlank())
+                            .toList()
+                    : List.of();
+        } catch (IOException e) {
+            throw new LoadTestException("The file " + file + " cannot be read: " + FileTrouble.why(e) + ".", e);
         }
     }
 

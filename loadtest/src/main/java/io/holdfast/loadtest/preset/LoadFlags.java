@@ -14,14 +14,21 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.regex.Pattern;
 
 /** What a reader of one load has to know before believing its numbers. */
 final class LoadFlags {
     private static final double SATURATED = 1.05;
     private static final double DISAGREES = 0.10;
     private static final double TAIL = 0.9;
+    private static final Pattern FLAG = Pattern.compile("\\b(MIXED|SATURATED): ");
 
     private LoadFlags() {}
+
+    /** Whether a sentence has one of them, with whatever leg it is of before it. */
+    static boolean isIn(String sentence) {
+        return FLAG.matcher(sentence).find();
+    }
 
     /** All of one leg, a sentence each. */
     static List<String> of(DrawnLoad load, LoadLeg leg, LoadResult result) {

@@ -25,6 +25,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 
 /**
  * Runs a preset's legs: begins a life of the server where a leg has another one than the leg before, warms each life up, and
@@ -200,6 +201,10 @@ public final class PresetRun {
 
     /** Writes what a preset leaves into its folder. */
     public static void write(Path folder, Preset.Outcome outcome) {
+        LoadFolder.writeFindings(
+                folder,
+                Stream.concat(outcome.lines().stream().filter(LoadFlags::isIn), outcome.problems().stream())
+                        .toList());
         outcome.files().forEach((name, text) -> {
             try {
                 Files.writeString(

@@ -18,6 +18,9 @@ import java.util.stream.Collectors;
  * @param files what is handed over, the raw data first
  */
 public record ShareText(RunHeader header, String finding, Optional<String> hardware, List<RawFile> files) {
+    /** Names in a record that tell a machine. */
+    private static final List<String> MACHINE = List.of("gpu", "driver", "gpuLinks", "processor", "cores", "memory");
+
     public ShareText {
         files = List.copyOf(files);
     }
@@ -29,7 +32,8 @@ public record ShareText(RunHeader header, String finding, Optional<String> hardw
     public String issue() {
         return "# " + finding + "\n\n"
                 + "1. **Hardware.** "
-                + hardware.map(MarkdownReport::escaped)
+                + hardware.or(this::recorded)
+                        .map(MarkdownReport::escaped)
                         .orElse("Not recorded: write GPU model, its memory, and the CPU here.")
                 + "\n"
                 + "2. **Software.** " + MarkdownReport.escaped(software()) + "\n"
@@ -46,6 +50,25 @@ public record ShareText(RunHeader header, String finding, Optional<String> hardw
                 + ": every request of every leg, with its stamps.\n"
                 + "5. **How to run it again.** The commands are in `REPRODUCE.md`; seed " + header.seed()
                 + ", workload `" + header.workload().id() + "`.\n";
+    }
+
+    /** What the run wrote down of the machine that it ran on, as far as it knew. */
+    private Optional<String> recorded() {
+        Map<String, String> environment = header.environment();
+        String known = MACHINE.stream()
+                .filter(name -> isKnown(environment.getOrDefault(name, "")))
+                .map(name -> name + " " + environment.getOrDefault(name, ""))
+                .collect(Collectors.joining(", "));
+        return known.isEmpty()
+                ? Optional.empty()
+                : Optional.of("Of the machine that asked: " + known + "."
+                        + (isKnown(environment.getOrDefault("gpu", ""))
+                                ? ""
+                                : " No GPU was seen there; write that of the server here."));
+    }
+
+    private static boolean isKnown(String value) {
+        return !value.isBlank() && !value.equals("unknown") && !value.equals("none");
     }
 
     private String software() {

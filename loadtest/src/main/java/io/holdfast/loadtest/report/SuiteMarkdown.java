@@ -166,8 +166,14 @@ public final class SuiteMarkdown {
                 .filter(SuiteMarkdown::hasFailed)
                 .sorted(Comparator.comparingInt(leg -> severity(leg).equals("High") ? 0 : 1))
                 .toList();
+        List<String> said = folder.findings();
+        said.forEach(sentence ->
+                out.append("* ").append(MarkdownReport.escaped(sentence)).append('\n'));
         if (failed.isEmpty()) {
-            out.append("Nothing: every request of every leg was answered.\n");
+            out.append(
+                    said.isEmpty()
+                            ? "Nothing: every request of every leg was answered.\n"
+                            : "\nEvery request of every leg was answered.\n");
             return;
         }
         failed.forEach(leg -> out.append("* **")

@@ -2,8 +2,10 @@ package io.holdfast.loadtest.table;
 
 import io.holdfast.loadtest.FileTrouble;
 import io.holdfast.loadtest.LoadTestException;
+import io.holdfast.loadtest.compare.Comparison.Named;
 import io.holdfast.loadtest.compare.Percents;
 import io.holdfast.loadtest.measure.LoadResult;
+import io.holdfast.loadtest.measure.Measures;
 import io.holdfast.loadtest.measure.Metric;
 import io.holdfast.loadtest.measure.ResultFile;
 import io.holdfast.loadtest.table.Phases.Phase;
@@ -85,7 +87,7 @@ public final class BenchmarkLog {
         TableText.Contents contents = TableText.of(file + ".md", text);
         List<PublishedTable> results = contents.tables().stream()
                 .filter(BenchmarkLog::hasResults)
-                .map(table -> PublishedTable.of(table, file.toString()))
+                .map(table -> PublishedTable.of(table, PublishedTable.Told.nothing()))
                 .toList();
         return new BenchmarkLog(file, text, Phases.of(results, List.of()));
     }
@@ -111,7 +113,7 @@ public final class BenchmarkLog {
                 .forEach(result -> workloads
                         .computeIfAbsent(workload(result, each), any -> new ArrayList<>())
                         .add(result)));
-        Phase now = new Phase(name, workloads, List.of());
+        Phase now = new Phase(name, workloads, List.of(), List.of());
         workloads.keySet().forEach(workload -> refuseRedefined(now, workload));
         Map<String, Optional<String>> against = new LinkedHashMap<>();
         List<Comparison> changes = new ArrayList<>();
@@ -151,6 +153,116 @@ public final class BenchmarkLog {
         return each.where().getOrDefault(Column.MODEL, "value");
     }
 
+    /**
+     * What tables have, as results that can be compared: each phase of a log as a file of its own.
+     *
+     * @param phases those that are meant; all where none is named
+     * @param notes takes what is not to be seen in the results
+     */
+    public static List<Named> results(Path file, List<String> phases, List<String> notes) {
+        Document document = Document.of(TableText.read(file), Map.of());
+        document.skipped().forEach(each -> notes.add("Skipped: " + each));
+        Phases all = Phases.of(document.tables(), document.prose());
+        if (!phases.isEmpty() || !all.isEmpty()) {
+            List<Phase> meant = phases.isEmpty()
+                    ? all.phases()
+                    : phases.stream()
+                            .map(each -> all.called(each, file.toString()))
+                            .toList();
+            return meant.stream()
+                    .map(phase -> {
+                        String name = Phases.plain(phase.name());
+                        phase.otherServers()
+                                .forEach(each -> notes.add(name + ", " + each.where() + ": " + each.text()));
+                        return new Named(name, results(name, phase.workloads()));
+                    })
+                    .toList();
+        }
+        Map<String, List<Observation>> workloads = new LinkedHashMap<>();
+        for (PublishedTable table : document.tables()) {
+            table.notes().forEach(notes::add);
+            for (Observation each : table.observations()) {
+                String workload = each.where().getOrDefault(Column.WORKLOAD, Phases.plain(table.name()));
+                workloads.computeIfAbsent(workload, any -> new ArrayList<>()).add(each);
+            }
+        }
+        String name = Optional.ofNullable(file.getFileName())
+                .map(Path::toString)
+                .orElse("table")
+                .replaceFirst("\\.\\w+$", "");
+        return List.of(new Named(name, results(name, workloads)));
+    }
+
+    /** One result for each place, told apart by its model and by whatever else it takes. */
+    private static ResultFile results(String suite, Map<String, List<Observation>> workloads) {
+        List<LoadResult> results = new ArrayList<>();
+        Set<String> names = telling(workloads);
+        workloads.forEach((workload, observations) -> {
+            Map<List<Object>, List<Observation>> places = new LinkedHashMap<>();
+            observations.forEach(each -> places.computeIfAbsent(
+                            List.of(each.where(), each.side(), each.repetition()), any -> new ArrayList<>())
+                    .add(each));
+            places.values().forEach(place -> results.add(result(workload, place, names)));
+        });
+        if (results.isEmpty()) {
+            throw new LoadTestException("'" + suite + "' has no results; name tables with numbers.");
+        }
+        return new ResultFile(suite, "unknown", "unknown", Map.of(), results);
+    }
+
+    private static LoadResult result(String workload, List<Observation> place, Set<String> names) {
+        Observation first = place.getFirst();
+        Map<String, String> settings = new LinkedHashMap<>(first.where());
+        settings.keySet().retainAll(names);
+        first.side().ifPresent(side -> settings.put("arm", side.name().toLowerCase(Locale.ROOT)));
+        Map<Metric, Double> values = new LinkedHashMap<>();
+        place.forEach(each -> values.putIfAbsent(each.metric(), each.value()));
+        return new LoadResult(
+                workload + "/" + String.join("/", settings.values())
+                        + first.repetition().map(each -> "/run" + each).orElse(""),
+                workload,
+                Optional.ofNullable(first.where().get(Column.WORKLOAD_ID)),
+                "a table",
+                settings,
+                Optional.ofNullable(first.where().get(Column.REQUESTS)).flatMap(Figure::of).stream()
+                        .mapToInt(figure -> figure.number().intValue())
+                        .findFirst()
+                        .orElse(0),
+                Map.of(),
+                new Measures(values));
+    }
+
+    /** Names of settings without which two places of one workload would be the same. */
+    private static Set<String> telling(Map<String, List<Observation>> workloads) {
+        Set<String> telling = new LinkedHashSet<>(Set.of(Column.MODEL));
+        Set<String> all = workloads.values().stream()
+                .flatMap(List::stream)
+                .flatMap(each -> each.where().keySet().stream())
+                .filter(name -> !name.equals(Column.WORKLOAD) && !name.equals(Column.WORKLOAD_ID))
+                .collect(Collectors.toCollection(LinkedHashSet::new));
+        for (String name : all) {
+            boolean needed = workloads.values().stream()
+                    .anyMatch(observations -> observations.stream()
+                            .collect(Collectors.groupingBy(
+                                    each -> List.of(each.metric(), each.side(), each.repetition(), only(each, telling)),
+                                    Collectors.mapping(
+                                            each -> each.where().getOrDefault(name, ""), Collectors.toSet())))
+                            .values()
+                            .stream()
+                            .anyMatch(values -> values.size() > 1));
+            if (needed) {
+                telling.add(name);
+            }
+        }
+        return telling;
+    }
+
+    private static Map<String, String> only(Observation each, Set<String> names) {
+        Map<String, String> where = new TreeMap<>(each.where());
+        where.keySet().retainAll(names);
+        return where;
+    }
+
     private static List<Observation> read(Path file) {
         if (file.toString().endsWith(".json")) {
             ResultFile results = ResultFile.read(file);
@@ -158,9 +270,13 @@ public final class BenchmarkLog {
                     .flatMap(result -> observations(result, results.model()).stream())
                     .toList();
         }
-        TableText.Contents contents = TableText.read(file);
-        return contents.tables().stream()
-                .flatMap(table -> PublishedTable.of(table, contents.file()).observations().stream())
+        Document document = Document.of(TableText.read(file), Map.of());
+        // A table that is left out would be results that nobody misses.
+        document.skipped().stream().findFirst().ifPresent(sentence -> {
+            throw new LoadTestException("The results " + file + " are not all understood. " + sentence);
+        });
+        return document.tables().stream()
+                .flatMap(table -> table.observations().stream())
                 .toList();
     }
 
@@ -236,7 +352,11 @@ public final class BenchmarkLog {
                                     .map(each -> each.figure().text())
                                     .orElse("-")));
         }
-        footnotes(now, workload, out);
+        List<String> notes = now.otherServers().stream()
+                .filter(each -> each.where().startsWith(workload + ","))
+                .map(each -> "* " + each.text() + "\n")
+                .toList();
+        out.append(notes.isEmpty() ? "" : "\n").append(String.join("", notes));
         List<Comparison> changes = last.map(before -> Phases.changes(
                         workload, before.workloads().getOrDefault(workload, List.of()), measured, new ArrayList<>()))
                 .orElse(List.of());
@@ -320,30 +440,6 @@ public final class BenchmarkLog {
             });
         }
         return own;
-    }
-
-    /** A model that ran one workload with other settings than the rest is another server there. */
-    private static void footnotes(Phase now, String workload, StringBuilder out) {
-        Set<String> notes = new LinkedHashSet<>();
-        for (Observation each : now.workloads().getOrDefault(workload, List.of())) {
-            each.where().forEach((name, value) -> {
-                Map<String, Long> elsewhere = now.workloads().entrySet().stream()
-                        .filter(other -> !other.getKey().equals(workload))
-                        .map(other -> other.getValue().stream()
-                                .filter(result -> model(result).equals(model(each)))
-                                .findFirst())
-                        .flatMap(Optional::stream)
-                        .flatMap(result -> Optional.ofNullable(result.where().get(name)).stream())
-                        .collect(Collectors.groupingBy(other -> other, TreeMap::new, Collectors.counting()));
-                if (name.equals(Column.BLOCKS) && elsewhere.size() == 1 && !elsewhere.containsKey(value)) {
-                    notes.add("* " + model(each) + " ran with " + name + " " + value + " here and with " + name + " "
-                            + elsewhere.keySet().iterator().next() + " elsewhere in this phase.");
-                }
-            });
-        }
-        if (!notes.isEmpty()) {
-            out.append('\n').append(String.join("\n", notes)).append('\n');
-        }
     }
 
     private void replace(String phase) {

@@ -13,9 +13,12 @@ import java.util.stream.Collectors;
 /**
  * One sentence that was published, and what is known about it.
  *
+ * @param limit what its author says behind the status, as {@code at high concurrency}; empty where nothing is
  * @param evidence what that rests on, as a place in a table, a journal, or a call with its answer; never empty
  */
-public record Claim(String claim, Status status, List<String> evidence) {
+public record Claim(String claim, Status status, String limit, List<String> evidence) {
+    private static final List<String> COLUMNS = List.of("claim", "status", "evidence");
+
     /** All that can be said about a claim; there are no other words. */
     public enum Status {
         CONFIRMED("Confirmed"),
@@ -37,10 +40,19 @@ public record Claim(String claim, Status status, List<String> evidence) {
             return text;
         }
 
+        /** The one that a cell begins with. */
         static Optional<Status> named(String text) {
             return Arrays.stream(values())
-                    .filter(status -> status.text.equalsIgnoreCase(text.strip()))
+                    .filter(status -> text.regionMatches(true, 0, status.text, 0, status.text.length()))
+                    .filter(status ->
+                            status.limit(text).isEmpty() || !Character.isLetter(text.charAt(status.text.length())))
                     .findFirst();
+        }
+
+        private String limit(String text) {
+            return text.substring(this.text.length())
+                    .replaceFirst("^[\\s,;:-]+", "")
+                    .strip();
         }
 
         /**
@@ -83,19 +95,35 @@ public record Claim(String claim, Status status, List<String> evidence) {
         }
     }
 
+    Claim(String claim, Status status, List<String> evidence) {
+        this(claim, status, "", evidence);
+    }
+
+    /** As a cell has it, with what limits it. */
+    public String statusText() {
+        return status.text() + (limit.isEmpty() ? "" : ", " + limit);
+    }
+
     /** Reads a ledger: a table with the columns claim, status and evidence; evidence is parted by semicolons. */
     public static List<Claim> read(Path file) {
-        return WordTable.read(file, List.of("claim", "status", "evidence")).stream()
-                .map(row -> new Claim(
-                        row.get(0),
-                        Status.named(row.get(1))
-                                .orElseThrow(() -> new LoadTestException("The claim '" + row.get(0) + "' of " + file
-                                        + " has the status '" + row.get(1) + "'; write one of "
-                                        + Arrays.stream(Status.values())
-                                                .map(Status::text)
-                                                .collect(Collectors.joining(", "))
-                                        + ".")),
-                        WordTable.parts(row.get(2))))
-                .toList();
+        return WordTable.read(file, COLUMNS).stream().map(Claim::of).toList();
+    }
+
+    /** The ledger that a table of a document is; absent where it is none. */
+    static Optional<List<Claim>> ledger(TableText table) {
+        return COLUMNS.stream().allMatch(name -> WordTable.has(table, name))
+                ? Optional.of(
+                        WordTable.rows(table, COLUMNS).stream().map(Claim::of).toList())
+                : Optional.empty();
+    }
+
+    private static Claim of(List<String> row) {
+        String told = row.get(1).strip();
+        Status status = Status.named(told)
+                .orElseThrow(() -> new LoadTestException("The claim '" + row.get(0) + "' has the status '" + told
+                        + "'; write one of "
+                        + Arrays.stream(Status.values()).map(Status::text).collect(Collectors.joining(", "))
+                        + "."));
+        return new Claim(row.get(0), status, status.limit(told), WordTable.parts(row.get(2)));
     }
 }

@@ -5,6 +5,7 @@ import io.holdfast.loadtest.measure.Metric.Better;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -80,6 +81,7 @@ sealed interface Column {
     String BLOCKS = "blocks";
     String PLANNED = "planned";
     String CAP = "cool-down cap";
+    String ARRIVAL = "arrival";
 
     /** A name, and the columns that are meant by it. */
     record Known(Column column, Pattern names) {
@@ -98,8 +100,8 @@ sealed interface Column {
             Known.of(new Level(BATCH), "(max )?batch( size)?"),
             Known.of(
                     new Level(LENGTH),
-                    "seq|seq(uence)? len(gth)?|sequence|context( length)?|(prompt|input|prefix) (len(gth)?|tokens)|kv("
-                            + " len(gth)?)?|length"),
+                    "seq|seq(uence)? len(gth)?|sequence|context( length)?|(prompt|input|prefix)"
+                            + " (len(gths?)?|tokens)|kv( len(gth)?)?|length"),
             Known.of(new Level(TP), "tp( size)?|tensor parallel(ism)?|gpus"),
             Known.of(new Level(BLOCKS), "(num )?(gpu )?blocks"),
             Known.of(new Level(REQUESTS), "(num )?requests|n"),
@@ -112,6 +114,7 @@ sealed interface Column {
             Known.of(new Label(WORKLOAD), "workload|benchmark|dataset|scenario"),
             Known.of(new Label(WORKLOAD_ID), "workload id|id|sha ?256"),
             Known.of(new Label(LEG), "leg|measurement id"),
+            Known.of(new Label(ARRIVAL), "arrivals?( pattern| process)?"),
             Known.of(
                     new Label("variant"),
                     "variant|backend|config(uration)?|server|kernel|name|mode|phase|hardware|gpu|topology|user"),
@@ -123,12 +126,13 @@ sealed interface Column {
                     "(change|delta|δ|diff(erence)?|gain|improvement|speed ?up|reduction|effect)( .*)?|(.*"
                             + " )?(change|delta|δ|speed ?up)"),
             Known.of(new Status(), "status|outcome|result"),
-            Known.of(new Note(), "notes?|comments?|remarks?|better|why|evidence"));
+            Known.of(new Note(), "notes?|comments?|remarks?|better|why|evidence|measures|purpose|description"));
 
     Pattern UNIT_AT_END = Pattern.compile("(.*?)(?:\\s*[(\\[]\\s*([^()\\[\\]]*?)\\s*[)\\]]|,\\s*([^,()\\[\\]]+?))\\s*");
     Pattern PAIR = Pattern.compile("(.*?)\\(?\\b([\\w ]+?)\\s*->\\s*([\\w ]+?)\\)?\\s*");
     String BASELINE = "baseline|bl|base|before|control|without|off|unpinned|run a";
     String TREATMENT = "pinned|pin|treatment|treated|after|candidate|with|on|held|run b";
+    Set<String> TIMED = Set.of("ttft", "itl", "tpot", "e2e");
     Pattern STATISTIC = Pattern.compile("\\b(p ?\\d{1,2}(?:\\.\\d+)?|median|mean|avg|average|std|sd|stdev|min|max)\\b");
 
     /** What the column of this name holds; absent where that is not known. */
@@ -169,6 +173,32 @@ sealed interface Column {
             }
         }
         return metric(rest, unit).map(metric -> new Value(metric, unit, Optional.empty()));
+    }
+
+    /** The number that a line above a table says its cells are, as {@code Throughput in tok/s:}. */
+    static Optional<Value> caption(String paragraph) {
+        String line = Figure.plain(paragraph).replaceAll("[:.]+$", "");
+        String last = line.substring(line.lastIndexOf(". ") + 1).strip();
+        return value(last.replaceFirst("\\s+in\\s+(\\S+)$", " ($1)")
+                        .replaceFirst("(?i)\\s+(comparison|results?)\\b", ""))
+                .filter(value -> !value.unit().isEmpty()
+                        && Metric.named(value.metric().name()).isPresent());
+    }
+
+    /** Whether it says how times were reduced, and not of which quantity they are. */
+    static boolean isBareStatistic(Value value) {
+        return value.metric().name().startsWith("time_");
+    }
+
+    /** The quantity of single requests that a column reduces; absent where it has another number. */
+    static Optional<String> quantity(Value value) {
+        return Optional.of(value.metric().name().replaceFirst("_.*", "")).filter(TIMED::contains);
+    }
+
+    /** What a bare statistic is beside a column of some quantity. */
+    static Metric likeSibling(Value bare, Value sibling) {
+        String name = quantity(sibling).orElseThrow() + bare.metric().name().substring("time".length());
+        return Metric.named(name).orElseGet(() -> time(name));
     }
 
     /** Whose numbers a column has that is named by an arm alone. */
@@ -220,7 +250,7 @@ sealed interface Column {
         if (words.matches("errors?|failures?|failed( requests)?")) {
             return Optional.of(Metric.ERRORS);
         }
-        Optional<Figure.Unit> of = Figure.Unit.of(unit);
+        Optional<Figure.Unit> of = Figure.Unit.of(unit.isEmpty() && words.endsWith(" tps") ? "tok/s" : unit);
         if (words.matches("(cache )?hit( rate)?|cached share|hits")) {
             return Optional.of(Metric.CACHED_SHARE);
         }

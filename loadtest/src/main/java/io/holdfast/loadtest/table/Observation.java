@@ -20,4 +20,8 @@ record Observation(
         Optional<String> repetition,
         Figure figure,
         double value,
-        String unit) {}
+        String unit) {
+    Observation at(Map<String, String> other) {
+        return new Observation(other, metric, side, order, repetition, figure, value, unit);
+    }
+}

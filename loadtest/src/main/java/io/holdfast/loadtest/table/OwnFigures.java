@@ -4,6 +4,7 @@ import io.holdfast.loadtest.measure.Metric;
 import io.holdfast.loadtest.table.Remark.Topic;
 import java.math.BigDecimal;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -25,6 +26,8 @@ final class OwnFigures {
     private static final double MEMORY_BOUND = 0.5;
 
     private static final int TOP = 5;
+
+    private static final String[] WALL = {"wall", "wall_time"};
 
     private final List<Place> places;
     private final List<Remark> remarks = new ArrayList<>();
@@ -276,20 +279,25 @@ final class OwnFigures {
 
     static Optional<Staggered> staggered(Place place) {
         OptionalDouble first = named(place, "user_a_ttft");
-        OptionalDouble second = named(place, "user_b_ttft");
-        OptionalDouble wall = named(place, "wall");
+        OptionalDouble second = named(place, "user_b_ttft", "user_b_ttft_from_own_request");
+        OptionalDouble wall = named(place, WALL);
         return first.isPresent() && second.isPresent() && wall.isPresent()
                 ? Optional.of(new Staggered(first.getAsDouble(), second.getAsDouble(), wall.getAsDouble()))
                 : Optional.empty();
     }
 
-    private static OptionalDouble named(Place place, String metric) {
-        return Place.named(place.plain().keySet(), metric).map(place::measured).orElse(OptionalDouble.empty());
+    /** The first of these metrics that there is. */
+    private static OptionalDouble named(Place place, String... metrics) {
+        return Arrays.stream(metrics)
+                .flatMap(metric -> Place.named(place.plain().keySet(), metric).stream())
+                .findFirst()
+                .map(place::measured)
+                .orElse(OptionalDouble.empty());
     }
 
     private void staggered() {
         for (Place place : places) {
-            boolean sequential = place.where().containsValue("sequential");
+            boolean sequential = place.where().values().stream().anyMatch("sequential"::equalsIgnoreCase);
             staggered(place)
                     .filter(any -> sequential)
                     .ifPresent(of -> remarks.add(Remark.note(
@@ -302,8 +310,8 @@ final class OwnFigures {
                                     + " s. Sums of averages are no time stamps.")));
             OptionalDouble tokens = place.level(Column.OUTPUT_TOKENS);
             Optional<Metric> told = Place.named(place.plain().keySet(), "system_tps");
-            if (tokens.isPresent() && told.isPresent() && named(place, "wall").orElse(0) > 0) {
-                double right = 1e3 * tokens.getAsDouble() / named(place, "wall").getAsDouble();
+            if (tokens.isPresent() && told.isPresent() && named(place, WALL).orElse(0) > 0) {
+                double right = 1e3 * tokens.getAsDouble() / named(place, WALL).getAsDouble();
                 if (Math.abs(right / place.measured(told.get()).orElseThrow() - 1) > 0.03) {
                     remarks.add(Remark.against(
                             Topic.CONSISTENCY,

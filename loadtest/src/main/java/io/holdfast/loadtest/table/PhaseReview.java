@@ -30,13 +30,20 @@ final class PhaseReview {
     private static final double LONG_TAIL = 5;
 
     private final List<Comparison> changes;
+    private final Set<String> printed;
     private final List<Paragraph> prose;
     private final Set<String> controls;
     private final List<Remark> remarks = new ArrayList<>();
 
-    /** @param controls workloads that the change should leave alone */
-    PhaseReview(List<Comparison> changes, List<Paragraph> prose, Set<String> controls) {
+    /**
+     * Begins with what there is.
+     *
+     * @param printed changes that a table of the phase shows, by {@link #key}
+     * @param controls workloads that the change should leave alone
+     */
+    PhaseReview(List<Comparison> changes, Set<String> printed, List<Paragraph> prose, Set<String> controls) {
         this.changes = List.copyOf(changes);
+        this.printed = Set.copyOf(printed);
         this.prose = List.copyOf(prose);
         this.controls = Set.copyOf(controls);
     }
@@ -106,10 +113,17 @@ final class PhaseReview {
                         + "."));
     }
 
-    /** Whether a paragraph of the phase names both the workload and the model. */
+    /** What a change is told from others by. */
+    static String key(Map<String, String> where, Metric metric, Optional<String> workload) {
+        return where.getOrDefault(Column.WORKLOAD, workload.orElse("")) + "/" + where.getOrDefault(Column.MODEL, "")
+                + "/" + metric.name();
+    }
+
+    /** Whether a table of the phase shows the change, or a paragraph names both its workload and its model. */
     private boolean isCommented(Comparison each) {
-        return prose.stream()
-                .anyMatch(paragraph -> mentions(paragraph, workload(each)) && mentions(paragraph, model(each)));
+        return printed.contains(key(each.where(), each.metric(), Optional.empty()))
+                || prose.stream()
+                        .anyMatch(paragraph -> mentions(paragraph, workload(each)) && mentions(paragraph, model(each)));
     }
 
     private static boolean mentions(Paragraph paragraph, String name) {

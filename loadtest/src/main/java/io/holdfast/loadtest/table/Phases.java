@@ -1,6 +1,8 @@
 package io.holdfast.loadtest.table;
 
+import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.measure.Metric;
+import io.holdfast.loadtest.table.PublishedTable.StatedChange;
 import io.holdfast.loadtest.table.Remark.Topic;
 import io.holdfast.loadtest.table.Review.ChangeRow;
 import io.holdfast.loadtest.table.Review.Section;
@@ -12,61 +14,220 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * The phases of a benchmark log, in the order of the file: under a heading that begins with {@code Phase} a table for each
- * workload.
+ * workload, whose heading names it, with or without more behind a dash.
  */
 record Phases(List<Phase> phases) {
+    private static final Pattern DASH = Pattern.compile("\\s+[—–-]\\s+");
+
+    /** As in {@code Qwen3 prefix_caching uses 1536 blocks} and {@code Qwen3 uses 1536 blocks for this workload}. */
+    private static final Pattern OWN_SETTING = Pattern.compile(
+            "(\\S+)(?:\\s+(\\S+))?\\s+(?:uses|used|ran with|runs with|has|had)\\s+([\\d,]+)\\s+([\\w-]+)");
+
+    private static final Pattern VERSUS =
+            Pattern.compile("\\s+(?:vs\\.?|versus|against)\\s+", Pattern.CASE_INSENSITIVE);
+
     Phases {
         phases = List.copyOf(phases);
     }
 
     /** One phase; what was measured of each workload, by its name. */
-    record Phase(String name, Map<String, List<Observation>> workloads, List<Paragraph> prose) {
+    record Phase(
+            String name,
+            Map<String, List<Observation>> workloads,
+            List<Paragraph> prose,
+            List<PublishedTable> comparisons) {
         /** The id of a workload's requests, where the log tells it. */
         Optional<String> id(String workload) {
             return workloads.getOrDefault(workload, List.of()).stream()
                     .flatMap(each -> Optional.ofNullable(each.where().get(Column.WORKLOAD_ID)).stream())
                     .findFirst();
         }
+
+        /** Whether somebody means it by this name, with or without what is behind its dash. */
+        boolean isCalled(String asked) {
+            return name.equalsIgnoreCase(asked)
+                    || plain(name).equalsIgnoreCase(plain(asked))
+                    || plain(name).equalsIgnoreCase("phase " + plain(asked));
+        }
+
+        /** A model that ran one workload with other blocks than all others is another server there. */
+        List<Remark> otherServers() {
+            Map<String, Remark> remarks = new LinkedHashMap<>();
+            workloads.forEach((workload, results) -> results.forEach(each -> {
+                Optional<String> own = Optional.ofNullable(each.where().get(Column.BLOCKS));
+                Set<String> elsewhere = workloads.entrySet().stream()
+                        .filter(other -> !other.getKey().equals(workload))
+                        .flatMap(other -> other.getValue().stream())
+                        .filter(other -> model(other).equals(model(each)))
+                        .flatMap(other -> Optional.ofNullable(other.where().get(Column.BLOCKS)).stream())
+                        .collect(Collectors.toCollection(TreeSet::new));
+                if (own.isPresent() && elsewhere.size() == 1 && !elsewhere.contains(own.get())) {
+                    String where =
+                            workload + model(each).map(model -> ", " + model).orElse("");
+                    remarks.putIfAbsent(
+                            where,
+                            Remark.note(
+                                    Topic.SETTINGS,
+                                    where,
+                                    model(each).orElse("It") + " ran with blocks " + own.get()
+                                            + " here and with blocks "
+                                            + elsewhere.iterator().next() + " elsewhere in this phase."));
+                }
+            }));
+            return List.copyOf(remarks.values());
+        }
     }
 
     static Phases of(List<PublishedTable> tables, List<Paragraph> prose) {
-        Map<String, Phase> phases = new LinkedHashMap<>();
+        Map<String, List<PublishedTable>> byPhase = new LinkedHashMap<>();
+        List<Map<String, String>> facts = new ArrayList<>();
         for (PublishedTable table : tables) {
-            phase(table.headings()).ifPresent(name -> {
-                Phase phase = phases.computeIfAbsent(
-                        name,
-                        any -> new Phase(
-                                name,
-                                new LinkedHashMap<>(),
-                                prose.stream()
-                                        .filter(each -> phase(each.headings()).equals(Optional.of(name)))
-                                        .toList()));
+            Optional<String> phase = phase(table.headings());
+            phase.ifPresent(name ->
+                    byPhase.computeIfAbsent(name, any -> new ArrayList<>()).add(table));
+            if (phase.isEmpty()) {
+                facts.addAll(table.facts());
+            }
+        }
+        List<Phase> phases = new ArrayList<>();
+        byPhase.forEach((name, own) -> phases.add(phase(
+                name,
+                own,
+                facts,
+                prose.stream()
+                        .filter(each -> phase(each.headings()).equals(Optional.of(name)))
+                        .toList())));
+        return new Phases(phases);
+    }
+
+    private static Phase phase(
+            String name, List<PublishedTable> tables, List<Map<String, String>> outside, List<Paragraph> prose) {
+        List<Map<String, String>> facts = new ArrayList<>(outside);
+        Map<String, List<Observation>> workloads = new LinkedHashMap<>();
+        tables.forEach(table -> facts.addAll(table.facts()));
+        for (PublishedTable table : tables) {
+            if (isOfResults(table)) {
                 for (Observation each : table.observations()) {
+                    String workload = each.where()
+                            .getOrDefault(
+                                    Column.WORKLOAD, plain(table.headings().getLast()));
                     if (each.side().isEmpty()) {
-                        String workload = each.where()
-                                .getOrDefault(Column.WORKLOAD, table.headings().getLast());
-                        phase.workloads()
+                        workloads
                                 .computeIfAbsent(workload, any -> new ArrayList<>())
                                 .add(each);
                     }
                 }
-            });
+            }
         }
-        return new Phases(List.copyOf(phases.values()));
+        List<OwnSetting> own = ownSettings(workloads, prose);
+        workloads.replaceAll((workload, results) ->
+                results.stream().map(each -> with(each, workload, facts, own)).toList());
+        return new Phase(
+                name,
+                workloads,
+                prose,
+                tables.stream()
+                        .filter(table -> !isOfResults(table) && table.facts().isEmpty())
+                        .toList());
+    }
+
+    /** A setting that a sentence gives one model in one workload. */
+    private record OwnSetting(String model, String workload, String name, String value) {}
+
+    private static List<OwnSetting> ownSettings(Map<String, List<Observation>> workloads, List<Paragraph> prose) {
+        Set<String> models = workloads.values().stream()
+                .flatMap(List::stream)
+                .flatMap(each -> model(each).stream())
+                .collect(Collectors.toSet());
+        List<OwnSetting> found = new ArrayList<>();
+        for (Paragraph paragraph : prose) {
+            Matcher matcher = OWN_SETTING.matcher(Figure.plain(paragraph.text()));
+            while (matcher.find()) {
+                String workload = Optional.ofNullable(matcher.group(2))
+                        .orElseGet(() -> plain(paragraph.headings().getLast()));
+                Optional<Column> column = Column.of(matcher.group(4));
+                if (models.contains(matcher.group(1))
+                        && workloads.containsKey(workload)
+                        && column.orElse(new Column.Note()) instanceof Column.Level level) {
+                    found.add(new OwnSetting(
+                            matcher.group(1),
+                            workload,
+                            level.name(),
+                            matcher.group(3).replace(",", "")));
+                }
+            }
+        }
+        return found;
+    }
+
+    /** With what other tables, and sentences, say of its workload and its model. */
+    private static Observation with(
+            Observation each, String workload, List<Map<String, String>> facts, List<OwnSetting> own) {
+        Map<String, String> where = new LinkedHashMap<>(each.where());
+        for (Map<String, String> fact : facts) {
+            boolean ofIt = fact.getOrDefault(Column.WORKLOAD, workload).equals(workload)
+                    && (!fact.containsKey(Column.MODEL)
+                            || model(each).equals(Optional.ofNullable(fact.get(Column.MODEL))));
+            if (ofIt) {
+                fact.forEach((name, value) -> {
+                    if (!name.equals(Column.WORKLOAD) && !name.equals(Column.MODEL) && !name.equals(Column.LENGTH)) {
+                        where.putIfAbsent(name, value);
+                    }
+                });
+            }
+        }
+        own.stream()
+                .filter(setting ->
+                        setting.workload().equals(workload) && model(each).equals(Optional.of(setting.model())))
+                .forEach(setting -> where.put(setting.name(), setting.value()));
+        return each.at(where);
+    }
+
+    /** Whether a table has what was measured of a workload, and does not only compare. */
+    static boolean isOfResults(PublishedTable table) {
+        return table.facts().isEmpty()
+                && !isOfComparisons(table)
+                && table.observations().stream().anyMatch(each -> each.side().isEmpty());
+    }
+
+    /** Whether its heading names a phase below that of its own, as {@code Phase 5 vs Phase 4}. */
+    private static boolean isOfComparisons(PublishedTable table) {
+        return table.headings().stream().filter(Phases::isPhase).count() > 1;
+    }
+
+    private static boolean isPhase(String heading) {
+        return heading.regionMatches(true, 0, "phase", 0, "phase".length());
     }
 
     static Optional<String> phase(List<String> headings) {
-        return headings.stream()
-                .filter(heading -> heading.regionMatches(true, 0, "phase", 0, "phase".length()))
-                .findFirst();
+        return headings.stream().filter(Phases::isPhase).findFirst();
+    }
+
+    /** A heading without what is behind its dash. */
+    static String plain(String heading) {
+        return DASH.split(Figure.plain(heading), 2)[0].strip();
     }
 
     boolean isEmpty() {
         return phases.isEmpty();
+    }
+
+    /** How few requests decide on the tails of a log, where its tables tell how many there were. */
+    Optional<Remark> fewRequests() {
+        List<Observation> all = phases.stream()
+                .flatMap(phase -> phase.workloads().values().stream())
+                .flatMap(List::stream)
+                .toList();
+        return TableReview.fewRequests(
+                all.stream().map(Observation::where).distinct().toList(),
+                all.stream().map(Observation::metric).collect(Collectors.toSet()));
     }
 
     /** The last phase before which a workload was measured, or of all. */
@@ -83,23 +244,130 @@ record Phases(List<Phase> phases) {
                 .collect(Collectors.toCollection(TreeSet::new));
     }
 
-    /** One for each phase: its results alone, and against the phase before it. */
-    List<Section> sections(Set<String> controls) {
+    /** The phase that somebody names; refused where there is none. */
+    Phase called(String name, String file) {
+        return phases.stream()
+                .filter(each -> each.isCalled(name))
+                .findFirst()
+                .orElseThrow(() -> new LoadTestException("There is no phase '" + name + "' in " + file
+                        + (phases.isEmpty()
+                                ? ", which has no phases at all; leave it out."
+                                : "; there are "
+                                        + phases.stream()
+                                                .map(each -> "'" + plain(each.name()) + "'")
+                                                .collect(Collectors.joining(", "))
+                                        + ".")));
+    }
+
+    /**
+     * One for each phase: its results alone, and against the phase before it.
+     *
+     * @param against the phase that all later ones are compared with in place of their own last one
+     */
+    List<Section> sections(Set<String> controls, Optional<Phase> against) {
         List<Section> sections = new ArrayList<>();
         for (int i = 0; i < phases.size(); i++) {
             Phase phase = phases.get(i);
-            List<Remark> remarks = new ArrayList<>();
+            List<Remark> remarks = new ArrayList<>(phase.otherServers());
             phase.workloads().forEach((workload, results) -> remarks.addAll(PhaseReview.ofResults(workload, results)));
-            if (i == 0) {
+            Optional<Phase> before = i == 0
+                    ? Optional.empty()
+                    : Optional.of(against.filter(base -> phases.indexOf(base) < phases.indexOf(phase))
+                            .orElse(phases.get(i - 1)));
+            if (before.isEmpty()) {
                 sections.add(Section.of(phase.name(), List.of(), remarks));
                 continue;
             }
-            Phase before = phases.get(i - 1);
-            List<Comparison> changes = changes(before, phase, remarks);
-            remarks.addAll(new PhaseReview(changes, phase.prose(), controls).remarks());
-            sections.add(Section.of(phase.name() + " against " + before.name(), rows(changes), remarks));
+            List<Comparison> changes = changes(before.get(), phase, remarks);
+            Set<String> told = printed(phase);
+            remarks.addAll(new PhaseReview(changes, told, phase.prose(), controls).remarks());
+            sections.add(Section.of(phase.name() + " against " + before.get().name(), rows(changes), remarks));
         }
         return sections;
+    }
+
+    /** The changes that the tables of a phase print, by workload, model and metric. */
+    private Set<String> printed(Phase phase) {
+        Set<String> printed = new TreeSet<>();
+        // What this program writes below each table of results comments nothing.
+        for (PublishedTable table :
+                phase.comparisons().stream().filter(Phases::isOfComparisons).toList()) {
+            Optional<String> workload = workloadOf(table);
+            Stream.concat(
+                            table.comparisons().stream()
+                                    .map(each -> PhaseReview.key(each.where(), each.metric(), workload)),
+                            table.stated().stream().map(each -> PhaseReview.key(each.where(), each.metric(), workload)))
+                    .forEach(printed::add);
+        }
+        return printed;
+    }
+
+    /** The only workload that the heading of a table, or the paragraph before it, names. */
+    private Optional<String> workloadOf(PublishedTable table) {
+        Set<String> all = workloads();
+        for (String text : List.of(table.headings().getLast(), String.join(" ", table.before()))) {
+            List<String> named = all.stream()
+                    .filter(name -> Pattern.compile("(?<!\\w)" + Pattern.quote(name) + "(?!\\w)")
+                            .matcher(text)
+                            .find())
+                    .toList();
+            if (named.size() == 1) {
+                return Optional.of(named.getFirst());
+            }
+        }
+        return Optional.empty();
+    }
+
+    /** What a table that compares, or prints changes alone, gives when it is computed again from the results of the log. */
+    Optional<Remark> arithmetic(PublishedTable table) {
+        List<Comparison> all = new ArrayList<>(table.comparisons());
+        table.stated().forEach(each -> recomputed(table, each).ifPresent(all::add));
+        return TableReview.arithmetic(all);
+    }
+
+    private Optional<Comparison> recomputed(PublishedTable table, StatedChange change) {
+        String row = change.where().getOrDefault("variant", "");
+        if (VERSUS.matcher(row).find()) {
+            String[] both = VERSUS.split(row, 2);
+            return compared(change, row(table, change, both[1]), row(table, change, both[0]));
+        }
+        String[] both = VERSUS.split(plain(table.headings().getLast()), 2);
+        Optional<String> workload = workloadOf(table);
+        if (both.length < 2 || workload.isEmpty()) {
+            return Optional.empty();
+        }
+        return compared(change, result(change, workload.get(), both[1]), result(change, workload.get(), both[0]));
+    }
+
+    private static Optional<Comparison> compared(
+            StatedChange change, Optional<Observation> from, Optional<Observation> to) {
+        return from.isEmpty() || to.isEmpty()
+                ? Optional.empty()
+                : Optional.of(new Comparison(
+                        change.where(),
+                        change.metric(),
+                        from.get(),
+                        to.get(),
+                        Optional.empty(),
+                        Optional.empty(),
+                        Optional.of(change.percent())));
+    }
+
+    /** Another row of the same table and column, whose name begins so. */
+    private static Optional<Observation> row(PublishedTable table, StatedChange change, String name) {
+        return table.observations().stream()
+                .filter(each -> each.where().getOrDefault("variant", "").startsWith(name)
+                        && model(each).equals(Optional.ofNullable(change.where().get(Column.MODEL))))
+                .findFirst();
+    }
+
+    private Optional<Observation> result(StatedChange change, String workload, String phase) {
+        return phases.stream()
+                .filter(each -> each.isCalled(phase))
+                .flatMap(each -> each.workloads().getOrDefault(workload, List.of()).stream())
+                .filter(each -> each.metric().equals(change.metric())
+                        && model(each).equals(Optional.ofNullable(change.where().get(Column.MODEL))))
+                .findFirst();
     }
 
     private static List<ChangeRow> rows(List<Comparison> changes) {

@@ -17,44 +17,85 @@ import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
  * A table with its columns understood.
  *
  * @param name its heading, for people
  * @param headings those that it stands under, the outermost first
- * @param settings what a line of names and values before it says of all its rows
+ * @param before the paragraphs between its heading and it
+ * @param settings what a heading, or a line of names and values before it, says of all its rows
  * @param levels the columns along which its rows can be ordered
+ * @param stated changes that it prints without the numbers that they were made from
+ * @param facts settings by row of a table without results, as the blocks of each model
  * @param statuses of its legs by name, where it has such a column
+ * @param isOfPins whether its second arm is called pinned
+ * @param notes on how it was read, where its own words did not do
  */
 record PublishedTable(
         String name,
         List<String> headings,
+        List<String> before,
         Map<String, String> settings,
         List<String> levels,
         List<Observation> observations,
         List<Comparison> comparisons,
-        List<LegStatus> statuses) {
+        List<StatedChange> stated,
+        List<Map<String, String>> facts,
+        List<LegStatus> statuses,
+        boolean isOfPins,
+        List<String> notes) {
     private static final Pattern SETTING = Pattern.compile("(?:[-*+]\\s+)?[`*]*([^:=`*]+?)[`*]*\\s*[:=]\\s*(.+)");
     private static final Pattern BRACKETS = Pattern.compile("(.*?)\\s*\\(([^()]*)\\)");
+    private static final Pattern IN_BRACKETS = Pattern.compile("\\(([^()]*=[^()]*)\\)");
+    private static final Pattern STEP = Pattern.compile("(.+?)\\s+\\S+\\s*->\\s*\\S+");
+    private static final Pattern OF_PINS = Pattern.compile("\\bpin(ned)?\\b", Pattern.CASE_INSENSITIVE);
+    private static final Pattern ONE_AFTER_THE_OTHER =
+            Pattern.compile("sequential\\b.*|.*\\bone after (the other|another)\\b.*", Pattern.CASE_INSENSITIVE);
     private static final Set<String> ABSENT =
             Set.of("", "-", "--", "n/a", "na", "none", "?", "unknown", "not measured");
 
     PublishedTable {
         headings = List.copyOf(headings);
+        before = List.copyOf(before);
         settings = Collections.unmodifiableMap(new LinkedHashMap<>(settings));
         levels = List.copyOf(levels);
         observations = List.copyOf(observations);
         comparisons = List.copyOf(comparisons);
+        stated = List.copyOf(stated);
+        facts = List.copyOf(facts);
         statuses = List.copyOf(statuses);
+        notes = List.copyOf(notes);
     }
 
     /** One leg of a matrix and how it ended. */
     record LegStatus(Map<String, String> where, String status) {}
 
+    /** A change that is printed alone, as {@code +25 %}. */
+    record StatedChange(Map<String, String> where, Metric metric, Figure percent) {}
+
+    /**
+     * What the rest of a document, or the person who asks, tells of a table.
+     *
+     * @param settings where the table has none of that name
+     * @param units by the names of metrics
+     */
+    record Told(Map<String, String> settings, Map<String, String> units) {
+        static Told nothing() {
+            return new Told(Map.of(), Map.of());
+        }
+    }
+
     /** Reads a table; what is not understood in it is said in a sentence. */
-    static PublishedTable of(TableText text, String file) {
-        return new Reading(text, file).table();
+    static PublishedTable of(TableText text, Told told) {
+        return new Reading(text, told).table();
+    }
+
+    /** Whether it has any number, of a result or of a change. */
+    boolean hasNumbers() {
+        return !observations.isEmpty() || !comparisons.isEmpty() || !stated.isEmpty() || !statuses.isEmpty();
     }
 
     /** Those with this metric. */
@@ -74,6 +115,20 @@ record PublishedTable(
         return comparisons.stream()
                 .map(each -> each.where().getOrDefault(level, ""))
                 .collect(Collectors.toSet());
+    }
+
+    /** Those that brackets in headings give, as {@code (memory=0.08, requests=128, concurrency varies)}. */
+    private static Map<String, String> settingsOfHeadings(List<String> headings) {
+        Map<String, String> settings = new LinkedHashMap<>();
+        for (String heading : headings) {
+            Matcher brackets = IN_BRACKETS.matcher(heading);
+            while (brackets.find()) {
+                for (String part : brackets.group(1).split("[,;]", -1)) {
+                    settings.putAll(settings(List.of(part)));
+                }
+            }
+        }
+        return settings;
     }
 
     /** The settings that lines before a table give, as {@code concurrency = 32, requests = 128}. */
@@ -106,25 +161,37 @@ record PublishedTable(
     /** One table on its way from text to numbers. */
     private static final class Reading {
         private final TableText text;
-        private final String file;
-        private final String name;
+        private final Told told;
         private final Map<String, String> settings;
+        private final Optional<Column.Value> caption;
+
+        /** The times that all other columns are of, where that is one quantity alone. */
+        private final Optional<Column.Value> sibling;
+
         private final List<Column> columns = new ArrayList<>();
         private final List<Observation> observations = new ArrayList<>();
         private final List<Comparison> comparisons = new ArrayList<>();
+        private final List<StatedChange> changes = new ArrayList<>();
+        private final List<Map<String, String>> facts = new ArrayList<>();
         private final List<LegStatus> statuses = new ArrayList<>();
+        /** Names of columns or rows by what was made of them. */
+        private final Map<String, List<String>> notes = new LinkedHashMap<>();
+
         private final Map<Observation, Figure> stated = new LinkedHashMap<>();
 
         /** By column, what rows that name a level say of its model. */
         private final Map<Integer, Map<String, String>> subjects = new LinkedHashMap<>();
 
-        Reading(TableText text, String file) {
+        Reading(TableText text, Told told) {
             this.text = text;
-            this.file = file;
-            this.name = text.headings().isEmpty()
-                    ? "table at line " + text.line()
-                    : text.headings().getLast();
-            this.settings = settings(text.before());
+            this.told = told;
+            this.settings = new LinkedHashMap<>(told.settings());
+            settings.putAll(settingsOfHeadings(text.headings()));
+            settings.putAll(settings(text.before()));
+            this.caption = text.before().isEmpty()
+                    ? Optional.empty()
+                    : Column.caption(text.before().getLast());
+            this.sibling = sibling();
         }
 
         PublishedTable table() {
@@ -146,39 +213,135 @@ record PublishedTable(
                     .filter(Column.Level.class::isInstance)
                     .map(column -> ((Column.Level) column).name())
                     .toList();
-            if (observations.isEmpty() && comparisons.isEmpty() && statuses.isEmpty()) {
+            PublishedTable table = new PublishedTable(
+                    text.headings().isEmpty()
+                            ? "table at line " + text.line()
+                            : text.headings().getLast(),
+                    text.headings(),
+                    text.before(),
+                    settings,
+                    levels,
+                    observations,
+                    comparisons,
+                    changes,
+                    isOfFacts() ? facts : List.of(),
+                    statuses,
+                    isOfPins(),
+                    notes.entrySet().stream()
+                            .map(each -> "'" + String.join("', '", each.getValue()) + "': " + each.getKey() + ".")
+                            .toList());
+            if (!table.hasNumbers() && table.facts().isEmpty()) {
                 throw refusal("has no number of which it says what it is; give it a metric with its unit, as"
                         + " 'TTFT p50 (ms)'");
             }
-            return new PublishedTable(name, text.headings(), settings, levels, observations, comparisons, statuses);
+            return table;
+        }
+
+        /** Whether rows say how a model or a workload was set up, and nothing of what came of it. */
+        private boolean isOfFacts() {
+            boolean about = columns.stream()
+                    .anyMatch(column -> column instanceof Column.Label label
+                            && (label.name().equals(Column.MODEL)
+                                    || label.name().equals(Column.WORKLOAD)));
+            boolean results = columns.stream()
+                    .anyMatch(column -> column instanceof Column.MetricName
+                            || column instanceof Column.Status
+                            || column instanceof Column.Subject
+                            || (column instanceof Column.Value value
+                                    && value.metric().better() != Metric.Better.NEITHER));
+            boolean some = facts.stream().anyMatch(each -> each.size() > 1);
+            return about && some && !results;
+        }
+
+        private boolean isOfPins() {
+            return Stream.concat(text.header().stream(), text.rows().stream().flatMap(List::stream))
+                    .anyMatch(cell -> OF_PINS.matcher(cell).find());
         }
 
         private LoadTestException refusal(String what) {
-            return new LoadTestException(
-                    "The table '" + name + "' (line " + text.line() + ") of " + file + " " + what + ".");
+            return new LoadTestException((text.headings().isEmpty()
+                            ? "The table at line " + text.line()
+                            : "The table '" + text.headings().getLast() + "' (line " + text.line() + ")")
+                    + " " + what + ".");
         }
 
         private Column column(int at, boolean byMetric) {
             String header = text.header().get(at);
             Optional<Column> known = Column.of(header);
             if (byMetric && (known.isEmpty() || known.get() instanceof Column.Value)) {
-                return new Column.Subject(header);
+                return new Column.Subject(subject(header));
             }
-            if (known.isPresent()) {
-                if (known.get() instanceof Column.Value value && value.unit().isEmpty() && needsUnit(value.metric())) {
-                    return new Column.Value(
-                            value.metric(), unitOfCells(at).orElseThrow(() -> withoutUnit(header)), value.side());
-                }
+            if (known.isPresent() && !(known.get() instanceof Column.Value)) {
                 return known.get();
             }
-            String unit = unitOfCells(at)
-                    .orElseThrow(() -> header.isBlank()
-                            ? refusal("has a column without a name; name it")
-                            : refusal("has a column '" + header
-                                    + "' that is not understood; name a metric with its unit, as 'TTFT p50 (ms)', a"
-                                    + " level such as 'concurrency', an arm such as 'baseline', 'order', 'repetition'"
-                                    + " or 'note'"));
-            return Column.value(header + " (" + unit + ")").orElseThrow(() -> withoutUnit(header));
+            Optional<Column.Value> value = known.map(Column.Value.class::cast);
+            if (value.isPresent()
+                    && (!value.get().unit().isEmpty() || !needsUnit(value.get().metric()))) {
+                return likeItsSiblings(value.get(), header);
+            }
+            Optional<String> unit = unitOfCells(at);
+            boolean onlyChanges = unit.equals(Optional.of("%"));
+            if (value.isPresent()) {
+                Column.Value plain = value.get();
+                return onlyChanges
+                        ? plain
+                        : new Column.Value(
+                                plain.metric(),
+                                unit.or(() -> usualUnit(plain.metric(), header)).orElseThrow(() -> withoutUnit(header)),
+                                plain.side());
+            }
+            if (caption.isPresent() && hasNumbers(at)) {
+                return new Column.Subject(subject(header));
+            }
+            Optional<Column.Value> bare = Column.value(header + " (ms)")
+                    .filter(Column::isBareStatistic)
+                    .flatMap(column -> unit.or(() -> sibling.map(Column.Value::unit))
+                            .map(is -> new Column.Value(column.metric(), is, column.side())));
+            if (bare.isPresent() && sibling.isPresent()) {
+                return likeItsSiblings(bare.get(), header);
+            }
+            String ofCells = unit.orElseThrow(() -> header.isBlank()
+                    ? refusal("has a column without a name; name it")
+                    : refusal("has a column '" + header
+                            + "' that is not understood; name a metric with its unit, as 'TTFT p50 (ms)', a"
+                            + " level such as 'concurrency', an arm such as 'baseline', 'order', 'repetition'"
+                            + " or 'note'"));
+            return Column.value(header + " (" + ofCells + ")").orElseThrow(() -> withoutUnit(header));
+        }
+
+        /** A bare {@code p99} beside columns of one quantity is of that quantity. */
+        private Column.Value likeItsSiblings(Column.Value value, String header) {
+            if (!Column.isBareStatistic(value) || sibling.isEmpty()) {
+                return value;
+            }
+            Metric is = Column.likeSibling(value, sibling.get());
+            String quantity = Column.quantity(sibling.get()).orElseThrow().toUpperCase(Locale.ROOT);
+            notes.computeIfAbsent("taken as " + quantity + ", which the other columns are", any -> new ArrayList<>())
+                    .add(header);
+            return new Column.Value(is, value.unit(), value.side());
+        }
+
+        private Optional<Column.Value> sibling() {
+            Map<String, Column.Value> quantities = new LinkedHashMap<>();
+            for (int at = 0; at < text.header().size(); at++) {
+                int column = at;
+                Optional<Column.Value> value = Column.value(text.header().get(at));
+                Optional<String> unit = value.map(Column.Value::unit)
+                        .filter(is -> !is.isEmpty())
+                        .or(() -> unitOfCells(column));
+                if (value.isPresent() && unit.isPresent()) {
+                    Column.Value with = new Column.Value(
+                            value.get().metric(), unit.get(), value.get().side());
+                    Column.quantity(with).ifPresent(name -> quantities.put(name, with));
+                }
+            }
+            return quantities.size() == 1 ? quantities.values().stream().findFirst() : Optional.empty();
+        }
+
+        /** A model with the step that its column shows, as {@code Llama P8 -> P9}, is the model. */
+        private static String subject(String header) {
+            Matcher step = STEP.matcher(Figure.plain(header));
+            return step.matches() ? step.group(1) : header;
         }
 
         private LoadTestException withoutUnit(String header) {
@@ -187,24 +350,53 @@ record PublishedTable(
         }
 
         private static boolean needsUnit(Metric metric) {
-            return !metric.equals(Metric.ERRORS) && !metric.equals(Metric.CACHED_SHARE);
+            return !metric.equals(Metric.ERRORS)
+                    && !metric.equals(Metric.CACHED_SHARE)
+                    && metric.unit() != Metric.Unit.TOKENS;
+        }
+
+        /** That of the same metric elsewhere in the document, or what everybody counts tokens a second in. */
+        private Optional<String> usualUnit(Metric metric, String name) {
+            Optional<String> elsewhere = Optional.ofNullable(told.units().get(metric.name()));
+            Optional<String> unit = elsewhere.or(
+                    () -> metric.unit() == Metric.Unit.TOKENS_PER_SECOND ? Optional.of("tok/s") : Optional.empty());
+            unit.ifPresent(is -> notes.computeIfAbsent(
+                            "without a unit, taken in " + is
+                                    + (elsewhere.isPresent() ? ", as elsewhere in the document" : ", as is usual"),
+                            any -> new ArrayList<>())
+                    .add(Figure.plain(name)));
+            return unit;
         }
 
         /** The unit behind every number of a column, where each has one. */
         private Optional<String> unitOfCells(int at) {
+            return unitOf(text.rows().stream().map(row -> row.get(at)).toList());
+        }
+
+        private static Optional<String> unitOf(List<String> cells) {
             Set<String> units = new TreeSet<>();
-            for (List<String> row : text.rows()) {
-                String cell = Figure.plain(row.get(at));
+            for (String each : cells) {
+                String cell = Figure.plain(each);
                 if (!isAbsent(cell)) {
-                    String last = cell.contains("->") ? cell.substring(cell.indexOf("->") + 2) : cell;
-                    units.add(Figure.of(BRACKETS.matcher(last.strip()).replaceFirst("$1"))
-                            .map(Figure::unit)
-                            .orElse(""));
+                    units.add(number(cell).map(Figure::unit).orElse(""));
                 }
             }
             return units.size() == 1
                     ? units.stream().filter(unit -> !unit.isEmpty()).findFirst()
                     : Optional.empty();
+        }
+
+        /** The last number of a cell, without what stands behind it in brackets. */
+        private static Optional<Figure> number(String plain) {
+            String last = plain.contains("->") ? plain.substring(plain.indexOf("->") + 2) : plain;
+            return Figure.of(BRACKETS.matcher(last.strip()).replaceFirst("$1"));
+        }
+
+        private boolean hasNumbers(int at) {
+            return text.rows().stream()
+                    .map(row -> Figure.plain(row.get(at)))
+                    .filter(cell -> !isAbsent(cell))
+                    .allMatch(cell -> number(cell).isPresent());
         }
 
         private static boolean isAbsent(String cell) {
@@ -213,10 +405,11 @@ record PublishedTable(
 
         private void row(List<String> cells, int line) {
             Map<String, String> where = new LinkedHashMap<>(settings);
+            Map<String, String> own = new LinkedHashMap<>();
             Optional<Side> side = Optional.empty();
             Optional<String> order = Optional.empty();
             Optional<String> repetition = Optional.empty();
-            Optional<Column.Value> byMetric = Optional.empty();
+            Optional<Column.Value> byMetric = caption;
             Optional<String> status = Optional.empty();
             for (int i = 0; i < columns.size(); i++) {
                 String cell = Figure.plain(cells.get(i));
@@ -224,21 +417,29 @@ record PublishedTable(
                     continue;
                 }
                 switch (columns.get(i)) {
-                    case Column.Level level -> where.put(level.name(), cell);
-                    case Column.Label label -> where.put(label.name(), cell);
+                    case Column.Level level -> own.put(level.name(), level(cell));
+                    case Column.Label label
+                    when label.name().equals(Column.ARRIVAL) -> {
+                        if (ONE_AFTER_THE_OTHER.matcher(cell).matches()) {
+                            own.put(Column.CONCURRENCY, "1");
+                        }
+                    }
+                    case Column.Label label -> own.put(label.name(), cell);
                     case Column.Arm any -> side = Optional.of(side(cell, i));
                     case Column.Order any -> order = Optional.of(cell);
                     case Column.Repetition any -> repetition = Optional.of(cell);
                     case Column.Status any -> status = Optional.of(cell);
                     case Column.MetricName any ->
-                        byMetric = isSetting(cell) ? Optional.empty() : Optional.of(metric(cell));
+                        byMetric = isSetting(cell) ? Optional.empty() : Optional.of(metric(cell, cells));
                     case Column.Value any -> {}
                     case Column.Subject any -> {}
                     case Column.Stated any -> {}
                     case Column.Note any -> {}
                 }
             }
-            status.ifPresent(told -> statuses.add(new LegStatus(copy(where), told)));
+            where.putAll(own);
+            facts.add(copy(own));
+            status.ifPresent(is -> statuses.add(new LegStatus(copy(where), is)));
             for (int i = 0; i < columns.size(); i++) {
                 String cell = Figure.plain(cells.get(i));
                 if (isAbsent(cell)) {
@@ -256,16 +457,22 @@ record PublishedTable(
                             repetition);
                 } else if (columns.get(i) instanceof Column.Stated && !observations.isEmpty()) {
                     stated(cell).ifPresent(figure -> stated.put(observations.getLast(), figure));
-                } else if (byMetric.isPresent() && isSubject(i)) {
+                } else if (byMetric.isPresent() && columns.get(i) instanceof Column.Subject of) {
                     Map<String, String> subject = new LinkedHashMap<>(where);
                     subject.putAll(subjects.getOrDefault(i, Map.of()));
-                    Optional<Side> arm = Column.side(text.header().get(i));
+                    Optional<Side> arm = Column.side(of.name());
                     if (arm.isEmpty()) {
-                        subject.put(Column.MODEL, text.header().get(i));
+                        subject.put(Column.MODEL, of.name());
                     }
                     numbers(cell, i, line, byMetric.get(), subject, arm.isPresent() ? arm : side, order, repetition);
                 }
             }
+        }
+
+        /** What a level is, without what stands behind it in brackets. */
+        private static String level(String cell) {
+            Matcher brackets = BRACKETS.matcher(cell);
+            return brackets.matches() && Figure.of(brackets.group(1)).isPresent() ? brackets.group(1) : cell;
         }
 
         /** A row may give a level in place of a metric, as the blocks that each model had. */
@@ -295,14 +502,23 @@ record PublishedTable(
             return columns.get(at) instanceof Column.Subject;
         }
 
-        private Column.Value metric(String cell) {
+        /** The metric of a row, whose unit may stand behind the numbers of the row alone. */
+        private Column.Value metric(String cell, List<String> cells) {
+            List<String> numbers = IntStream.range(0, cells.size())
+                    .filter(this::isSubject)
+                    .mapToObj(cells::get)
+                    .toList();
+            Optional<String> unit = unitOf(numbers);
             Column.Value value = Column.value(cell)
+                    .or(() -> unit.flatMap(is -> Column.value(cell + " (" + is + ")")))
                     .orElseThrow(() -> refusal("has a metric '" + cell + "' that is not understood; name it with its"
                             + " unit, as 'TTFT p50 (ms)'"));
-            if (value.unit().isEmpty() && needsUnit(value.metric())) {
-                throw withoutUnit(cell);
-            }
-            return value;
+            return value.unit().isEmpty() && needsUnit(value.metric()) && unit.isEmpty()
+                    ? new Column.Value(
+                            value.metric(),
+                            usualUnit(value.metric(), cell).orElseThrow(() -> withoutUnit(cell)),
+                            value.side())
+                    : value;
         }
 
         private Side side(String cell, int at) {
@@ -354,10 +570,17 @@ record PublishedTable(
             Matcher brackets = BRACKETS.matcher(cell.strip());
             String number = brackets.matches() ? brackets.group(1) : cell.strip();
             Figure figure = Figure.of(number)
-                    .orElseThrow(() -> refusal(
-                            "has '" + cell.strip() + "' for " + text.header().get(at) + " in the row"
-                                    + " '" + text.rows().get(line - text.line()).getFirst()
-                                    + "', which is no number; write one, or leave the cell empty"));
+                    .orElseThrow(() -> refusal("has '" + cell.strip() + "' for "
+                            + text.header().get(at) + " in the row"
+                            + " '"
+                            + Figure.plain(text.rows().get(line - text.line()).getFirst())
+                            + "', which is no number; write one, or leave the cell empty"));
+            boolean share =
+                    value.metric().unit() == Metric.Unit.SHARE || value.unit().equals("%");
+            if (figure.unit().equals("%") && !share) {
+                changes.add(new StatedChange(copy(where), value.metric(), figure));
+                return;
+            }
             if (figure.number().signum() < 0 && value.metric().better() != Metric.Better.NEITHER) {
                 throw refusal("has '" + cell.strip() + "' for " + text.header().get(at)
                         + ", and no time, rate or count is below 0; correct it");

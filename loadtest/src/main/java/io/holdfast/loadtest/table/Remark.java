@@ -35,7 +35,8 @@ public record Remark(Topic topic, String where, String text, boolean against) {
         SCALING("scaling"),
         HARDWARE("hardware"),
         OUTCOMES("legs"),
-        COOL_DOWN("cool-down");
+        COOL_DOWN("cool-down"),
+        READING("reading");
 
         private final String text;
 

@@ -28,17 +28,23 @@ public final class RerunPlan {
     /** More levels than these are a sweep for its own sake. */
     private static final int MOST_LEVELS = 6;
 
+    /** What a released SGLang has; its server is started with the flag that this takes. */
+    private static final String HOLD = "session";
+
     private static final String SERVER =
-            "python -m sglang.launch_server --model-path {model} --port {port} --mem-fraction-static {memory}";
+            "python -m sglang.launch_server --model-path {model} --port {port} --mem-fraction-static {memory}"
+                    + " --enable-session-radix-cache";
 
     private final String url;
+    private final boolean pins;
     private final int rounds;
     private final OptionalDouble shared;
     private final OptionalDouble unique;
     private final List<Step> steps = new ArrayList<>();
 
-    private RerunPlan(List<Place> places, List<Sweep> sweeps, String url) {
+    private RerunPlan(List<Place> places, List<Sweep> sweeps, boolean pins, String url) {
         this.url = url;
+        this.pins = pins;
         this.rounds = rounds(sweeps);
         this.shared = first(places, Column.SHARED_TOKENS);
         this.unique = first(places, Column.UNIQUE_TOKENS);
@@ -70,7 +76,7 @@ public final class RerunPlan {
         }
         List<Sweep> sweeps =
                 tables.stream().flatMap(table -> Sweep.of(table).stream()).toList();
-        RerunPlan plan = new RerunPlan(places, sweeps, url);
+        RerunPlan plan = new RerunPlan(places, sweeps, tables.stream().anyMatch(PublishedTable::isOfPins), url);
         plan.write(places, sweeps);
         return List.copyOf(plan.steps);
     }
@@ -98,6 +104,9 @@ public final class RerunPlan {
             levels = levels.subList(levels.size() - MOST_LEVELS, levels.size());
         }
         Place highest = levels.isEmpty() ? places.getLast() : levels.getLast();
+        if (pins && !levels.isEmpty()) {
+            pinBenchmark(highest);
+        }
         step(
                 "A/A: what the second leg gains though nothing changes, and how much pairs scatter",
                 Stream.concat(
@@ -126,6 +135,28 @@ public final class RerunPlan {
                 .ifPresent(this::memory);
     }
 
+    /** The published benchmark itself, with the controls that it lacked. */
+    private void pinBenchmark(Place place) {
+        List<String> arguments = new ArrayList<>(List.of(
+                "preset",
+                "pin-poc",
+                "--url",
+                url,
+                "--hold",
+                HOLD,
+                "--pairs",
+                Integer.toString(rounds),
+                "--out",
+                "rerun-pin-poc"));
+        place.level(Column.REQUESTS)
+                .ifPresent(requests ->
+                        arguments.addAll(List.of("--requests", String.format(Locale.ROOT, "%.0f", requests))));
+        step(
+                "The pin benchmark itself, with A/A and both orders, at 32 and 64 at a time; the prefix is in every"
+                        + " request there, so a baseline may never lose it",
+                arguments);
+    }
+
     /** A server with least and one with most memory, and the same load for both. */
     private void memory(Sweep sweep) {
         List<String> load = load(sweep.places().get(sweep.places().size() / 2), ABOVE);
@@ -152,7 +183,7 @@ public final class RerunPlan {
                                         "--url",
                                         url,
                                         "--hold",
-                                        "session",
+                                        HOLD,
                                         "--rounds",
                                         Integer.toString(rounds),
                                         "--journal",
@@ -172,15 +203,21 @@ public final class RerunPlan {
                 ? (int) (shared.getAsDouble() + unique.getAsDouble())
                 : USUAL_FLOOD_TOKENS;
         OptionalDouble capacity = place.level(Column.CAPACITY);
+        int underWay = (int) Math.max(1, place.level(Column.CONCURRENCY).orElse(1));
         int requests = capacity.isPresent()
                 ? (int) Math.max(1, Math.ceil(timesTheCache * capacity.getAsDouble() / tokens))
                 : timesTheCache < 1 ? 2 : USUAL_FLOOD;
+        // No more of a flood are under way than it has; a larger one is more of the same, and one with memory to spare
+        // is not.
+        if (timesTheCache > 1) {
+            requests = Math.max(requests, underWay);
+        }
         List<String> load = new ArrayList<>(
                 List.of("--flood-requests", Integer.toString(requests), "--flood-tokens", Integer.toString(tokens)));
         shared.ifPresent(prefix -> load.addAll(List.of("--prefix-tokens", Integer.toString((int) prefix))));
-        place.level(Column.CONCURRENCY)
-                .ifPresent(underWay ->
-                        load.addAll(List.of("--concurrency", String.format(Locale.ROOT, "%.0f", underWay))));
+        if (place.level(Column.CONCURRENCY).isPresent()) {
+            load.addAll(List.of("--concurrency", Integer.toString(Math.min(underWay, requests))));
+        }
         return load;
     }
 

@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.OptionalInt;
 import java.util.Set;
 
 /**
@@ -28,14 +29,27 @@ import java.util.Set;
  * @param sections one for each table, or for each step of a log
  * @param remarks on all tables together
  * @param claims what the tables make of what they are published for
+ * @param published claims that the file itself has in a ledger
+ * @param criteria that the file itself names
+ * @param skipped a sentence for each of its tables that is not understood
  * @param rerun commands that would show it
  */
 public record Review(
-        String file, List<Section> sections, List<Remark> remarks, List<Claim> claims, List<RerunPlan.Step> rerun) {
+        String file,
+        List<Section> sections,
+        List<Remark> remarks,
+        List<Claim> claims,
+        List<Claim> published,
+        List<Criterion> criteria,
+        List<String> skipped,
+        List<RerunPlan.Step> rerun) {
     public Review {
         sections = List.copyOf(sections);
         remarks = List.copyOf(remarks);
         claims = List.copyOf(claims);
+        published = List.copyOf(published);
+        criteria = List.copyOf(criteria);
+        skipped = List.copyOf(skipped);
         rerun = List.copyOf(rerun);
     }
 
@@ -88,15 +102,35 @@ public record Review(
      * @param controls workloads or models that the change should leave alone
      * @param saidBias order biases, in milliseconds, that somebody named
      * @param url of the server that the rerun is to ask
+     * @param against the phase of a log that all later ones are compared with
+     * @param sharedTokens that all requests begin with, where the tables do not tell
+     * @param ownTokens that each request has of its own, where the tables do not tell
      */
-    public record Settings(Set<String> controls, List<Double> saidBias, String url) {
+    public record Settings(
+            Set<String> controls,
+            List<Double> saidBias,
+            String url,
+            Optional<String> against,
+            OptionalInt sharedTokens,
+            OptionalInt ownTokens) {
         public Settings {
             controls = Set.copyOf(controls);
             saidBias = List.copyOf(saidBias);
         }
 
+        Settings(Set<String> controls, List<Double> saidBias, String url) {
+            this(controls, saidBias, url, Optional.empty(), OptionalInt.empty(), OptionalInt.empty());
+        }
+
         public static Settings defaults() {
             return new Settings(Set.of(), List.of(), "http://127.0.0.1:30000");
+        }
+
+        private Map<String, String> told() {
+            Map<String, String> told = new LinkedHashMap<>();
+            sharedTokens.ifPresent(tokens -> told.put(Column.SHARED_TOKENS, Integer.toString(tokens)));
+            ownTokens.ifPresent(tokens -> told.put(Column.UNIQUE_TOKENS, Integer.toString(tokens)));
+            return told;
         }
     }
 
@@ -106,33 +140,32 @@ public record Review(
     }
 
     static Review of(TableText.Contents contents, Settings settings) {
-        List<PublishedTable> tables = contents.tables().stream()
-                .map(text -> PublishedTable.of(text, contents.file()))
-                .toList();
+        Document document = Document.of(contents, settings.told());
+        List<PublishedTable> tables = document.tables();
         List<Section> sections = new ArrayList<>();
-        Phases phases = Phases.of(tables, contents.prose());
-        refuseUnknown(settings.controls(), phases.workloads(), contents.file());
+        Phases phases = Phases.of(tables, document.prose());
+        refuseUnknown(settings.controls(), phases.workloads(), document.file());
+        Optional<Phases.Phase> against = settings.against().map(name -> phases.called(name, document.file()));
+        List<String> skipped = new ArrayList<>(document.skipped());
         for (PublishedTable table : tables) {
+            boolean inPhase = Phases.phase(table.headings()).isPresent();
             if (!table.statuses().isEmpty()) {
                 sections.add(
                         Section.of(table.name(), List.of(), Outcomes.of(table).remarks()));
-            } else if (Phases.phase(table.headings()).isPresent()) {
+            } else if (inPhase && Sweep.of(table).isEmpty()) {
                 // What a log says of its own numbers; the numbers themselves are in the phases.
-                TableReview.arithmetic(table)
-                        .filter(Remark::against)
-                        .ifPresent(wrong -> sections.add(
-                                Section.of(String.join(", ", table.headings()), List.of(), List.of(wrong))));
-            } else {
-                TableReview review = new TableReview(table, settings.saidBias());
-                List<Remark> remarks = new ArrayList<>(review.remarks());
-                remarks.addAll(OwnFigures.remarks(table));
-                remarks.addAll(Scaling.remarks(table));
-                remarks.addAll(CoolDown.remarks(table));
-                remarks.addAll(PhaseReview.ofResults(table));
-                sections.add(new Section(table.name(), rows(table), Scaling.plot(table), remarks, review.verdicts()));
+                phases.arithmetic(table)
+                        .filter(remark -> remark.against() || !table.stated().isEmpty())
+                        .ifPresent(said -> sections.add(Section.of(table.name(), List.of(), List.of(said))));
+            } else if (table.hasNumbers() && !(inPhase && Phases.isOfResults(table))) {
+                try {
+                    sections.add(section(table, settings));
+                } catch (LoadTestException e) {
+                    skipped.add(String.valueOf(e.getMessage()));
+                }
             }
         }
-        sections.addAll(phases.sections(settings.controls()));
+        sections.addAll(phases.sections(settings.controls(), against));
         List<PublishedTable> compared = tables.stream()
                 .filter(table -> !table.comparisons().isEmpty())
                 .filter(table -> Phases.phase(table.headings()).isEmpty())
@@ -140,12 +173,27 @@ public record Review(
         List<Remark> common = common(sections);
         List<Remark> together = new ArrayList<>(common);
         together.addAll(replicates(compared));
+        phases.fewRequests().ifPresent(together::add);
+        document.notes().forEach(note -> together.add(Remark.note(Topic.READING, "", note)));
         return new Review(
-                contents.file(),
+                document.file(),
                 sections.stream().map(section -> section.without(common)).toList(),
                 together,
                 claims(compared),
+                document.claims(),
+                document.criteria(),
+                skipped,
                 RerunPlan.of(compared, settings.url()));
+    }
+
+    private static Section section(PublishedTable table, Settings settings) {
+        TableReview review = new TableReview(table, settings.saidBias());
+        List<Remark> remarks = new ArrayList<>(review.remarks());
+        remarks.addAll(OwnFigures.remarks(table));
+        remarks.addAll(Scaling.remarks(table));
+        remarks.addAll(CoolDown.remarks(table));
+        remarks.addAll(PhaseReview.ofResults(table));
+        return new Section(table.name(), rows(table), Scaling.plot(table), remarks, review.verdicts());
     }
 
     /** A control that is nowhere would find nothing, and look as if nothing had moved. */
@@ -318,7 +366,8 @@ public record Review(
             where.forEach((name, value) -> canonical.put(
                     name,
                     Figure.of(value)
-                            .map(figure -> figure.number().stripTrailingZeros().toPlainString() + figure.unit())
+                            .map(figure -> (figure.number().stripTrailingZeros().toPlainString() + " " + figure.unit())
+                                    .strip())
                             .orElse(value)));
             return canonical;
         }

@@ -26,6 +26,7 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -38,6 +39,8 @@ final class TableReview {
 
     /** Of a tail so long the median says nothing about. */
     private static final double LONG_TAIL = 5;
+
+    private static final List<String> RANKS = List.of("slowest", "second slowest", "third slowest");
 
     /** The band in which order biases of this kind were published. */
     private static final double[] BAND = {0.15, 0.25};
@@ -67,7 +70,45 @@ final class TableReview {
         sweeps.forEach(this::sweep);
         places.forEach(this::place);
         firstWaves();
+        fewRequests(places.stream().map(Place::where).toList(), metricsOf(places))
+                .ifPresent(remarks::add);
+        table.notes().forEach(note -> remarks.add(Remark.note(Topic.READING, "", note)));
         return remarks;
+    }
+
+    private static Set<Metric> metricsOf(List<Place> places) {
+        return places.stream()
+                .flatMap(place -> Stream.concat(place.compared().keySet().stream(), place.plain().keySet().stream()))
+                .collect(Collectors.toCollection(LinkedHashSet::new));
+    }
+
+    /** How few requests decide on a P99, where the places tell how many there were. */
+    static Optional<Remark> fewRequests(List<Map<String, String>> places, Set<Metric> metrics) {
+        if (metrics.stream().noneMatch(metric -> metric.name().endsWith("_p99"))) {
+            return Optional.empty();
+        }
+        Map<Integer, String> ranks = new TreeMap<>();
+        places.stream()
+                .flatMap(where -> Optional.ofNullable(where.get(Column.REQUESTS)).flatMap(Figure::of).stream())
+                .map(figure -> figure.number().intValue())
+                .filter(requests -> requests > 0)
+                .forEach(requests -> {
+                    int slowest = requests - (int) Math.ceil(0.99 * requests) + 1;
+                    if (slowest <= RANKS.size()) {
+                        ranks.put(requests, RANKS.get(slowest - 1));
+                    }
+                });
+        return ranks.isEmpty()
+                ? Optional.empty()
+                : Optional.of(Remark.note(
+                        Topic.TAIL,
+                        "",
+                        ranks.entrySet().stream()
+                                        .map(each ->
+                                                "a P99 of " + each.getKey() + " requests is its " + each.getValue())
+                                        .collect(Collectors.joining(", "))
+                                        .replaceFirst("^a", "A")
+                                + ": one slow request more or less moves it."));
     }
 
     /** The verdict on each place that compares two arms. */
@@ -116,9 +157,13 @@ final class TableReview {
 
     /** Whether the changes that a table prints are those of its numbers; absent where it prints none. */
     static Optional<Remark> arithmetic(PublishedTable table) {
-        List<Comparison> stated = table.comparisons().stream()
-                .filter(each -> each.stated().isPresent())
-                .toList();
+        return arithmetic(table.comparisons());
+    }
+
+    /** The same of comparisons from wherever. */
+    static Optional<Remark> arithmetic(List<Comparison> comparisons) {
+        List<Comparison> stated =
+                comparisons.stream().filter(each -> each.stated().isPresent()).toList();
         List<String> wrong = stated.stream()
                 .flatMap(each -> each.wrongStatement().stream()
                         .map(sentence -> PublishedTable.text(each.where()) + ", "
@@ -288,6 +333,18 @@ final class TableReview {
         List<Place> told =
                 places.stream().filter(place -> Demand.of(place).isPresent()).toList();
         if (told.isEmpty()) {
+            boolean asked = places.stream()
+                    .anyMatch(place -> !place.compared().isEmpty()
+                            && place.level(Column.CAPACITY).isPresent()
+                            && place.level(Column.CONCURRENCY).isPresent());
+            if (asked) {
+                remarks.add(Remark.note(
+                        Topic.DEMAND,
+                        "",
+                        "It does not say how many tokens requests share and how many each has of its own, so nobody"
+                                + " can tell whether the cache was too small; give them by --shared-tokens and"
+                                + " --own-tokens."));
+            }
             return;
         }
         // The highest load or the least memory is where the question is asked.
@@ -306,9 +363,7 @@ final class TableReview {
         if (sweep.isOfMemory() && judged.isPresent()) {
             memory(sweep, judged.get());
         }
-        Set<Metric> metrics = sweep.places().stream()
-                .flatMap(place -> Stream.concat(place.compared().keySet().stream(), place.plain().keySet().stream()))
-                .collect(Collectors.toCollection(LinkedHashSet::new));
+        Set<Metric> metrics = metricsOf(sweep.places());
         if (sweep.isOfLoad()) {
             Place.named(metrics, "ttft_p99")
                     .flatMap(sweep::coldStart)

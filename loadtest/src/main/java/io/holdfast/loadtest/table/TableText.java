@@ -37,8 +37,12 @@ record TableText(List<String> headings, List<String> before, int line, List<Stri
     /** A paragraph or an item of a list, and the headings that it stands under. */
     record Paragraph(List<String> headings, String text) {}
 
-    /** All that a file has. */
-    record Contents(String file, List<TableText> tables, List<Paragraph> prose) {}
+    /**
+     * All that a file has.
+     *
+     * @param torn a sentence for each table whose rows do not fit its header
+     */
+    record Contents(String file, List<TableText> tables, List<Paragraph> prose, List<String> torn) {}
 
     /** Reads all tables of a file; a file without one is refused. */
     static Contents read(Path file) {
@@ -57,7 +61,7 @@ record TableText(List<String> headings, List<String> before, int line, List<Stri
                     + "); name one with tables, as CSV or Markdown.");
         }
         Contents contents = of(file.toString(), text);
-        if (contents.tables.isEmpty()) {
+        if (contents.tables.isEmpty() && contents.torn.isEmpty()) {
             throw new LoadTestException(
                     "The file " + file + " has no table; write one in Markdown, or as lines of CSV below a header.");
         }
@@ -83,6 +87,7 @@ record TableText(List<String> headings, List<String> before, int line, List<Stri
         private final List<String> lines;
         private final List<TableText> tables = new ArrayList<>();
         private final List<Paragraph> prose = new ArrayList<>();
+        private final List<String> torn = new ArrayList<>();
         private final List<String> headings = new ArrayList<>();
         private final List<Integer> depths = new ArrayList<>();
         private final List<String> before = new ArrayList<>();
@@ -100,7 +105,7 @@ record TableText(List<String> headings, List<String> before, int line, List<Stri
                 csv();
             }
             endParagraph();
-            return new Contents(file, List.copyOf(tables), List.copyOf(prose));
+            return new Contents(file, List.copyOf(tables), List.copyOf(prose), List.copyOf(torn));
         }
 
         private void markdown() {
@@ -136,11 +141,9 @@ record TableText(List<String> headings, List<String> before, int line, List<Stri
             int last = at + 1;
             while (last + 1 < lines.size() && lines.get(last + 1).contains("|")) {
                 last++;
-                List<String> row = cells(lines.get(last));
-                checkWidth(row.size(), header.size(), last);
-                rows.add(row);
+                rows.add(cells(lines.get(last)));
             }
-            table(at, header, rows);
+            table(at, at + 2, header, rows);
             return last;
         }
 
@@ -165,43 +168,45 @@ record TableText(List<String> headings, List<String> before, int line, List<Stri
                     }
                 } else if (!line.isEmpty()) {
                     int begin = at;
-                    List<String> header = fields(at);
-                    List<List<String>> rows = new ArrayList<>();
                     while (at + 1 < lines.size() && !lines.get(at + 1).isBlank()) {
                         at++;
-                        List<String> row = fields(at);
-                        checkWidth(row.size(), header.size(), at);
-                        rows.add(row);
                     }
-                    table(begin, header, rows);
+                    csvTable(begin, at);
                 }
             }
         }
 
-        private List<String> fields(int at) {
-            CsvLine line = CsvLine.of(lines.get(at));
-            if (line.isOpen()) {
-                throw new LoadTestException(
-                        "Line " + (at + 1) + " of " + file + " opens a quote that does not end there; close it.");
+        private void csvTable(int begin, int last) {
+            List<List<String>> rows = new ArrayList<>();
+            for (int at = begin; at <= last; at++) {
+                CsvLine line = CsvLine.of(lines.get(at));
+                if (line.isOpen()) {
+                    endParagraph();
+                    torn.add("Line " + (at + 1) + " opens a quote that does not end there; close it.");
+                    return;
+                }
+                rows.add(line.fields());
             }
-            return line.fields();
+            table(begin, begin + 1, rows.getFirst(), rows.subList(1, rows.size()));
         }
 
-        private void checkWidth(int has, int header, int at) {
-            if (has != header) {
-                throw new LoadTestException("Line " + (at + 1) + " of " + file + " has " + has
-                        + (has == 1 ? " cell" : " cells") + ", where its table has " + header
-                        + " columns; give every row a cell for each.");
-            }
-        }
-
-        private void table(int at, List<String> header, List<List<String>> rows) {
+        private void table(int at, int firstRow, List<String> header, List<List<String>> rows) {
             endParagraph();
             if (rows.isEmpty()) {
-                throw new LoadTestException(
-                        "The table at line " + (at + 1) + " of " + file + " has no rows; fill it, or take it out.");
+                torn.add("The table at line " + (at + 1) + " has no rows; fill it, or take it out.");
             }
-            tables.add(new TableText(headings, before, at + 1, header, rows));
+            for (int row = 0; row < rows.size(); row++) {
+                int has = rows.get(row).size();
+                if (has != header.size()) {
+                    torn.add("Line " + (firstRow + row + 1) + " has " + has + (has == 1 ? " cell" : " cells")
+                            + ", where its table has " + header.size() + " columns; give every row a cell for each.");
+                    before.clear();
+                    return;
+                }
+            }
+            if (!rows.isEmpty()) {
+                tables.add(new TableText(headings, before, at + 1, header, rows));
+            }
             before.clear();
         }
 

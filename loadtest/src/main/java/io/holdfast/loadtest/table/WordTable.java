@@ -12,24 +12,43 @@ final class WordTable {
 
     /** The rows of all tables of a file, in the order of these columns, which each of them has. */
     static List<List<String>> read(Path file, List<String> columns) {
-        return TableText.read(file).tables().stream()
+        TableText.Contents contents = TableText.read(file);
+        contents.torn().stream().findFirst().ifPresent(sentence -> {
+            throw new LoadTestException(file + ": " + sentence);
+        });
+        return contents.tables().stream()
                 .flatMap(table -> {
-                    List<String> header = table.header().stream()
-                            .map(name -> Figure.plain(name).toLowerCase(Locale.ROOT))
-                            .toList();
                     columns.stream()
-                            .filter(name -> !header.contains(name))
+                            .filter(name -> !has(table, name))
                             .findFirst()
                             .ifPresent(name -> {
                                 throw new LoadTestException(
                                         "The table at line " + table.line() + " of " + file + " has no column '" + name
                                                 + "'; its columns are " + String.join(", ", columns) + ".");
                             });
-                    return table.rows().stream()
-                            .map(row -> columns.stream()
-                                    .map(name -> Figure.plain(row.get(header.indexOf(name))))
-                                    .toList());
+                    return rows(table, columns).stream();
                 })
+                .toList();
+    }
+
+    /** Whether a table has a column that is called like this, in whatever letters. */
+    static boolean has(TableText table, String column) {
+        return header(table).contains(column);
+    }
+
+    private static List<String> header(TableText table) {
+        return table.header().stream()
+                .map(name -> Figure.plain(name).toLowerCase(Locale.ROOT))
+                .toList();
+    }
+
+    /** The rows of a table that has all of these columns, in their order. */
+    static List<List<String>> rows(TableText table, List<String> columns) {
+        List<String> header = header(table);
+        return table.rows().stream()
+                .map(row -> columns.stream()
+                        .map(name -> Figure.plain(row.get(header.indexOf(name))))
+                        .toList())
                 .toList();
     }
 

@@ -42,6 +42,19 @@ final class SuiteMarkdownTest {
     }
 
     @Test
+    void whatTheSuiteSaidOfItself_isWhatToLookInto() {
+        SuiteMarkdown suite = suite(List.of("baseline"), leg("baseline", answered()));
+        LoadFolder.writeFindings(
+                folder.resolve("suite"), List.of("baseline: MIXED: some requests took far longer than the median."));
+        assertThat(suite.finalReport())
+                .contains("* baseline: MIXED: some requests took far longer than the median.\n")
+                .contains("\nEvery request of every leg was answered.\n")
+                .doesNotContain("Nothing");
+        LoadFolder.writeFindings(folder.resolve("suite"), List.of());
+        assertThat(suite.finalReport()).contains("Nothing: every request of every leg was answered.");
+    }
+
+    @Test
     void halfASuite_isPartialAndNamesWhatIsMissing() {
         SuiteMarkdown suite = suite(List.of("a", "b", "c"), leg("a", answered()));
 

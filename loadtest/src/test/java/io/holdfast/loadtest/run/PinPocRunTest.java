@@ -10,8 +10,14 @@ import io.holdfast.evidence.Finding;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.analysis.Result;
 import io.holdfast.loadtest.arm.Arms;
+import io.holdfast.loadtest.compare.Comparison.Named;
+import io.holdfast.loadtest.compare.Matrix;
+import io.holdfast.loadtest.imports.Imported;
+import io.holdfast.loadtest.imports.ToolResults;
 import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.journal.LegRecord;
+import io.holdfast.loadtest.measure.Metric;
+import io.holdfast.loadtest.measure.Quantity;
 import io.holdfast.loadtest.preset.PinPoc;
 import io.holdfast.loadtest.preset.PinPocFiles;
 import io.holdfast.loadtest.testing.MemoryFolder;
@@ -29,6 +35,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -185,6 +192,28 @@ final class PinPocRunTest {
                         .path("pressure")
                         .asDouble())
                 .isPositive();
+        for (String name : List.of("single_run.json", "concurrency_sweep.json", "memory_pressure_sweep.json")) {
+            Imported imported = ToolResults.read(folder.resolve("out").resolve(name));
+            assertThat(imported.kind()).isEqualTo("pin benchmark");
+            assertThat(imported.results().results())
+                    .hasSize(name.startsWith("concurrency") ? 4 : 2)
+                    .allSatisfy(result -> {
+                        assertThat(result.settings()).containsKeys("arm", "concurrency");
+                        assertThat(result.requests()).isEqualTo(SIZES.requests());
+                        assertThat(result.measures()
+                                        .of(Metric.mean(Quantity.TTFT))
+                                        .orElseThrow())
+                                .isPositive();
+                    });
+        }
+        Matrix byLevel = Matrix.of(
+                List.of(new Named(
+                        "sweep",
+                        ToolResults.read(folder.resolve("out").resolve("concurrency_sweep.json"))
+                                .results())),
+                new Matrix.Layout("ttft_mean", Optional.of("arm"), List.of(), List.of()));
+        assertThat(byLevel.rows()).containsExactly("concurrency=4", "concurrency=64");
+        assertThat(byLevel.variants()).containsExactly("baseline", "pinned");
     }
 
     @Test

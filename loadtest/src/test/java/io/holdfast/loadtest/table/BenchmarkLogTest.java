@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.holdfast.loadtest.LoadTestException;
+import io.holdfast.loadtest.compare.Comparison.Named;
 import io.holdfast.loadtest.measure.LoadResult;
 import io.holdfast.loadtest.measure.Measures;
 import io.holdfast.loadtest.measure.Metric;
@@ -71,7 +72,7 @@ class BenchmarkLogTest {
             List<PublishedTable> kept = contents.tables().stream()
                     .filter(table ->
                             table.headings().contains(name) && !table.header().contains("better"))
-                    .map(table -> PublishedTable.of(table, "log"))
+                    .map(table -> PublishedTable.of(table, PublishedTable.Told.nothing()))
                     .toList();
             assertThat(kept).hasSize(5);
             List<String> back = kept.stream()
@@ -158,16 +159,45 @@ class BenchmarkLogTest {
 
     @Test
     void printedChanges_areAllReproducedExceptThreeThatWereRoundedOtherwise() {
-        List<PublishedTable> printed = Seeds.tables("s3/comparisons.md");
-        List<Comparison> stated = printed.stream()
-                .flatMap(table -> table.comparisons().stream())
-                .filter(each -> each.stated().isPresent())
+        Document published = Document.of(TableText.read(Seeds.document("S3-serving-log.md")), Map.of());
+        Phases phases = Phases.of(published.tables(), published.prose());
+        List<String> found = published.tables().stream()
+                .flatMap(table -> phases.arithmetic(table).stream())
+                .map(Remark::text)
                 .toList();
-        assertThat(stated).hasSize(15 + 6 + 14 + 12 + 15 + 2);
-        assertThat(stated.stream().flatMap(each -> each.wrongStatement().stream()))
+        assertThat(found)
                 .containsExactly(
-                        "printed +874 %, and the numbers give +874.7 %",
-                        "printed -94 %, and the numbers give -93.5 %", "printed +75 %, and the numbers give +79.0 %");
+                        "All 15 printed changes are what the numbers give.",
+                        "All 3 printed changes are what the numbers give.",
+                        "3 of 15 printed changes are not what the numbers give, rounded half up: model Llama, output"
+                                + " throughput: printed +874 %, and the numbers give +874.7 %; model Llama, ITL P50:"
+                                + " printed -94 %, and the numbers give -93.5 %; model Gemma3, ITL P50: printed 0 %,"
+                                + " and the numbers give +1.3 %.",
+                        "All 15 printed changes are what the numbers give.",
+                        "All 15 printed changes are what the numbers give.",
+                        "All 15 printed changes are what the numbers give.");
+    }
+
+    @Test
+    void tablesOfALog_areResultsThatTheNumbersOfThePublishedOneEqual() throws IOException {
+        List<String> notes = new ArrayList<>();
+        List<Named> published =
+                BenchmarkLog.results(Seeds.document("S3-serving-log.md"), List.of("4", "Phase 6", "9"), notes);
+        List<Named> own = BenchmarkLog.results(log, List.of("4", "6", "9"), new ArrayList<>());
+        assertThat(published).extracting(Named::name).containsExactly("Phase 4", "Phase 6", "Phase 9");
+        for (int i = 0; i < own.size(); i++) {
+            assertThat(published.get(i).results().results().stream()
+                            .collect(Collectors.toMap(LoadResult::id, LoadResult::measures)))
+                    .isEqualTo(own.get(i).results().results().stream()
+                            .collect(Collectors.toMap(LoadResult::id, LoadResult::measures)))
+                    .hasSize(15);
+        }
+        assertThat(notes)
+                .contains("Phase 6, prefix_caching, Qwen3: Qwen3 ran with blocks 1536 here and with blocks 1024"
+                        + " elsewhere in this phase.");
+        assertThatThrownBy(() -> BenchmarkLog.results(log, List.of("3"), notes))
+                .hasMessageContaining("There is no phase '3' in ")
+                .hasMessageContaining("there are 'Phase 4', 'Phase 5'");
     }
 
     @Test
@@ -241,6 +271,13 @@ class BenchmarkLogTest {
                 results, "workload,id,model,throughput (tok/s)\na," + ID + ",m,1\na," + "1".repeat(64) + ",n,1\n");
         assertThatThrownBy(() -> BenchmarkLog.open(log).append("10", List.of(results)))
                 .hasMessageContaining("has 2 ids in these results");
+        Files.writeString(
+                results,
+                "workload,id,model,throughput (tok/s)\na," + ID + ",m,1\n\nworkload,id,model,speed\nb," + ID
+                        + ",m,1\n");
+        assertThatThrownBy(() -> BenchmarkLog.open(log).append("10", List.of(results)))
+                .as("one of two tables")
+                .hasMessageContaining("are not all understood. The table at line 4 has a column 'speed'");
         assertThatThrownBy(() -> BenchmarkLog.open(log).append("9", List.of(Seeds.file("s3/phase9.csv"))))
                 .hasMessageContaining("has a 'Phase 9' already");
         assertThatThrownBy(() -> BenchmarkLog.open(log).append(" ", List.of(results)))
@@ -365,7 +402,7 @@ class BenchmarkLogTest {
         List<Comparison> changes = changes(6, 7, "continuous_batching").stream()
                 .filter(each -> each.metric().equals(Metric.OUTPUT_THROUGHPUT))
                 .toList();
-        assertThat(new PhaseReview(changes, List.of(), Set.of("continuous_batching")).remarks())
+        assertThat(new PhaseReview(changes, Set.of(), List.of(), Set.of("continuous_batching")).remarks())
                 .filteredOn(remark -> remark.topic() == Topic.CONTROLS)
                 .singleElement()
                 .satisfies(remark -> assertThat(remark.text())
@@ -414,7 +451,7 @@ class BenchmarkLogTest {
         Files.writeString(
                 log, Files.readString(log).replaceFirst("\\| blocks \\| 2048 \\| 1024", "| blocks | 2048 | 512"));
         assertThat(section("Phase 7 against Phase 6").remarks())
-                .filteredOn(remark -> remark.topic() == Topic.SETTINGS)
+                .filteredOn(remark -> remark.text().startsWith("The settings differ"))
                 .singleElement()
                 .satisfies(remark -> {
                     assertThat(remark.where()).contains("Qwen3");

@@ -17,10 +17,7 @@ class MutatedTablesTest {
     private static final int ROUNDS = "deep".equals(System.getProperty("holdfast.scale")) ? 20_000 : 400;
     private static final List<String> FILES = List.of(
             "s0/sweeps.md",
-            "s0/sweeps.csv",
             "s1/staggered.csv",
-            "s3/batch_sweep.csv",
-            "s3/comparisons.md",
             "s4/expected_scaling.csv",
             "s4/expected_backends.csv",
             "s4/expected_kernels.csv",

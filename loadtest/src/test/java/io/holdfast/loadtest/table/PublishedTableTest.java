@@ -9,6 +9,7 @@ import io.holdfast.loadtest.measure.Metric;
 import io.holdfast.loadtest.measure.Quantity;
 import io.holdfast.loadtest.table.Column.Side;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -79,18 +80,64 @@ class PublishedTableTest {
     @Test
     void sameNumbersInTwoLayouts_giveTheSameComparisons() {
         List<PublishedTable> markdown = Seeds.tables("s0/sweeps.md");
-        List<PublishedTable> csv = Seeds.tables("s0/sweeps.csv");
+        List<PublishedTable> published = Seeds.tablesOf(Seeds.document("S0-pin-review.md"));
         for (int i = 0; i < 2; i++) {
             assertThat(markdown.get(i).comparisons().stream().map(Comparison::text))
-                    .containsExactlyInAnyOrderElementsOf(csv.get(i).comparisons().stream()
+                    .containsExactlyInAnyOrderElementsOf(published.get(i).comparisons().stream()
                             .map(Comparison::text)
                             .toList());
-            assertThat(markdown.get(i).comparisons().getFirst().where())
-                    .containsAllEntriesOf(csv.get(i).comparisons().getFirst().where());
         }
         assertThat(markdown).extracting(PublishedTable::name).containsExactly("Memory sweep", "Concurrency sweep");
         assertThat(markdown.getFirst().axis()).contains("memory fraction");
-        assertThat(csv.getLast().axis()).contains("concurrency");
+        assertThat(published.getLast().axis()).contains("concurrency");
+        assertThat(published.getLast().settings())
+                .containsEntry("memory fraction", "0.08")
+                .containsEntry("requests", "128")
+                .as("of the other table, at that memory fraction")
+                .containsEntry("capacity", "~22K tok");
+    }
+
+    @Test
+    void bareStatistic_isOfWhatTheOtherColumnsAre() {
+        PublishedTable table = Seeds.table("concurrency,TTFT avg (ms),p99\n4,20,30\n");
+        assertThat(table.observations())
+                .extracting(each -> each.metric().name())
+                .containsExactly("ttft_mean", "ttft_p99");
+        assertThat(table.notes()).containsExactly("'p99': taken as TTFT, which the other columns are.");
+        assertThatThrownBy(() -> Seeds.table("concurrency,TTFT avg (ms),ITL avg (ms),p99\n4,20,9,30\n"))
+                .as("one of two")
+                .hasMessageContaining("has a column 'p99' that is not understood");
+    }
+
+    @Test
+    void changesAlone_areKeptForWhoKnowsTheNumbers() {
+        PublishedTable table = Seeds.table("metric,Llama\nThroughput,+25%\nTTFT P50,-55%\n");
+        assertThat(table.observations()).isEmpty();
+        assertThat(table.stated())
+                .extracting(each -> each.metric().name() + " " + each.percent().text())
+                .containsExactly("output_throughput 25", "ttft_p50 -55");
+    }
+
+    @Test
+    void documentWithOneTableThatIsUnderstood_keepsThatOne() {
+        Document document = Document.of(TableText.of("d.md", """
+            | a | b |
+            |---|---|
+            | 1 | 2 |
+
+            | concurrency | TTFT p50 (ms) |
+            |---|---|
+            | 4 |
+
+            | concurrency | TTFT p50 (ms) |
+            |---|---|
+            | 4 | 20 |
+            """), Map.of());
+        assertThat(document.tables()).hasSize(1);
+        assertThat(document.skipped())
+                .satisfiesExactlyInAnyOrder(
+                        torn -> assertThat(torn).startsWith("Line 7 has 1 cell, where its table has 2 columns"),
+                        unknown -> assertThat(unknown).startsWith("The table at line 1 has a column 'a' that is not"));
     }
 
     @Test

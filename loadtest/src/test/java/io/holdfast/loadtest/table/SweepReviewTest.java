@@ -240,7 +240,7 @@ class SweepReviewTest {
     void whatIsTrueOfEveryTable_isSaidOnce() {
         assertThat(review.remarks())
                 .extracting(Remark::topic)
-                .containsExactly(Topic.ORDER, Topic.ORDER, Topic.EXPOSURE, Topic.REPLICATES);
+                .containsExactly(Topic.ORDER, Topic.ORDER, Topic.EXPOSURE, Topic.TAIL, Topic.REPLICATES);
         assertThat(review.sections()).allSatisfy(section -> {
             assertThat(texts(section, Topic.ORDER)).isEmpty();
             assertThat(texts(section, Topic.EXPOSURE)).isEmpty();
@@ -463,7 +463,15 @@ class SweepReviewTest {
 
     @Test
     void cliffInASweep_isFoundAndThePointBeforeItChosen() {
-        PublishedTable table = Seeds.tables("s3/batch_sweep.csv").getFirst();
+        PublishedTable table = Seeds.table("""
+            | batch | blocks | Throughput | Notes |
+            |---:|---:|---:|---|
+            | 12 | 768 | 293.9 | too few |
+            | 16 | 1024 | 318.1 | |
+            | 20 | 1280 | 326.2 | |
+            | 24 | 2048 | 121.4 | no room left |
+            """);
+        assertThat(table.notes()).containsExactly("'Throughput': without a unit, taken in tok/s, as is usual.");
         Sweep sweep = Sweep.of(table).getFirst();
         assertThat(sweep.axis()).isEqualTo("batch");
         assertThat(sweep.cliff(Metric.OUTPUT_THROUGHPUT))
@@ -476,7 +484,13 @@ class SweepReviewTest {
     @Test
     void rerunPlan_hasControlsBothOrdersAndAPlacebo() {
         List<RerunPlan.Step> steps = review.rerun();
-        assertThat(steps.getFirst().command()).startsWith("holdfast loadtest aa --url http://127.0.0.1:30000");
+        assertThat(steps)
+                .extracting(RerunPlan.Step::command)
+                .startsWith(
+                        "holdfast loadtest preset pin-poc --url http://127.0.0.1:30000 --hold session --pairs 6 --out"
+                                + " rerun-pin-poc --requests 128",
+                        "holdfast loadtest aa --url http://127.0.0.1:30000 --pairs 8 --journal rerun-aa.jsonl"
+                                + " --flood-requests 64 --flood-tokens 448 --prefix-tokens 248 --concurrency 64");
         assertThat(steps)
                 .extracting(RerunPlan.Step::why)
                 .anySatisfy(why -> assertThat(why).contains("at concurrency 32"))
@@ -484,7 +498,7 @@ class SweepReviewTest {
                 .anySatisfy(why -> assertThat(why).contains("placebo"))
                 .anySatisfy(why -> assertThat(why).contains("memory fraction 0.05"))
                 .anySatisfy(why -> assertThat(why).contains("memory fraction 0.40"));
-        Map<String, Integer> floods = Map.of("rerun-c64.jsonl", 62, "rerun-placebo.jsonl", 20);
+        Map<String, Integer> floods = Map.of("rerun-c64.jsonl", 64, "rerun-placebo.jsonl", 20);
         floods.forEach((journal, requests) -> assertThat(steps)
                 .filteredOn(step -> step.arguments().contains(journal))
                 .singleElement()
