@@ -15,6 +15,7 @@ import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
+import io.holdfast.core.plan.AutomaticHolds;
 import io.holdfast.core.requests.RequestRules;
 import java.time.Duration;
 import java.util.List;
@@ -118,7 +119,7 @@ final class HeldUseTest {
         ControllerHarness own = ControllerHarness.ready(new ControllerSettings(
                 "e",
                 new BudgetSettings(0.5, Optional.of(RequestSizes.of(1_000, 100)), "--context-length"),
-                false,
+                AutomaticHolds.OFF,
                 Duration.ofHours(1),
                 ControllerSettings.LEAST_SAVING,
                 Duration.ofMillis(100),

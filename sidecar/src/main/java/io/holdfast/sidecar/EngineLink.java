@@ -391,7 +391,7 @@ final class EngineLink implements AutoCloseable {
                         : Optional.empty(),
                 backend.name(),
                 capabilities(),
-                config.automaticHolds(),
+                view().automatic().on(),
                 unreadiness()));
         log.look(holds());
     }

@@ -1,6 +1,7 @@
 package io.holdfast.sidecar;
 
 import com.sun.management.OperatingSystemMXBean;
+import io.holdfast.core.plan.AutomaticHolds;
 import io.holdfast.sidecar.SharedServices.Seams;
 import io.holdfast.sidecar.SidecarConfig.Listen;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
@@ -252,7 +253,7 @@ public final class Sidecar implements AutoCloseable {
                             + " through it is refused: name a token with listen.actTokenEnv.",
                     listen.host());
         }
-        if (config.engines().stream().anyMatch(EngineConfig::automaticHolds)) {
+        if (config.engines().stream().anyMatch(engine -> engine.automaticHolds() != AutomaticHolds.OFF)) {
             shortOf(memoryBytes()).ifPresent(LOG::warn);
         }
         LOG.info("The sidecar looks after {} at {}.", engines.links().keySet(), uri());
