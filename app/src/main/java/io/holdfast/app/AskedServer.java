@@ -7,7 +7,7 @@ import picocli.CommandLine.Option;
 /** A server that speaks OpenAI's language, and which of its models is asked. */
 final class AskedServer {
     @Option(
-            names = {"--url", "--server"},
+            names = "--url",
             paramLabel = "URL",
             required = true,
             description = "The server's address, such as http://127.0.0.1:8000.")

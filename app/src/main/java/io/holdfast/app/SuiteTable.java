@@ -36,12 +36,8 @@ final class SuiteTable {
         print(ResultTable.of(results.results(), COLUMNS), out);
     }
 
-    /** Columns as wide as they have to be, the first to the left and the others to the right; in parts where a line is full. */
+    /** Columns as wide as they have to be, the first to the left and the others to the right. */
     static void print(List<List<String>> rows, PrintWriter out) {
-        parts(rows, INDENT.length(), GAP.length()).forEach(part -> printPart(part, out));
-    }
-
-    private static void printPart(List<List<String>> rows, PrintWriter out) {
         List<Integer> widths = widths(rows);
         for (List<String> row : rows) {
             out.println(IntStream.range(0, row.size())

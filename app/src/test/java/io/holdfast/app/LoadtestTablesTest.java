@@ -222,8 +222,7 @@ class LoadtestTablesTest {
     void moreUnderWayThanAFloodHas_isSaid() {
         StringWriter told = new StringWriter();
         AbOptions.sayWhatIsFewer(64, 32, new PrintWriter(told));
-        assertThat(told.toString().replaceAll("\\s+", " "))
-                .contains("at most 32 are under way", "--flood-requests 64");
+        assertThat(told.toString().replaceAll("\\s+", " ")).contains("at most 32 are under way", "--flood-requests 64");
         StringWriter nothing = new StringWriter();
         AbOptions.sayWhatIsFewer(8, 8, new PrintWriter(nothing));
         assertThat(nothing.toString()).isEmpty();
