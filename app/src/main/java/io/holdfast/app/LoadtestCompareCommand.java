@@ -174,7 +174,7 @@ final class LoadtestCompareCommand implements Callable<Integer> {
         return Double.parseDouble(matcher.group(1)) / 100;
     }
 
-    /** Those of each option: one, or all of a file. */
+    /** Reads those of each option: one, or all of a file. */
     private List<List<Expectation>> expectations() {
         List<List<Expectation>> all = new ArrayList<>();
         for (String each : expected) {

@@ -229,7 +229,7 @@ final class SuiteOptions {
         }
     }
 
-    /** Whether the server's cache can be emptied, which it is by this. */
+    /** Returns whether the server's cache can be emptied, which it is by this. */
     boolean flushes(EngineUnderTest engine) {
         return cold(engine).empties();
     }

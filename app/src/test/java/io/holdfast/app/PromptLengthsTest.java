@@ -39,6 +39,9 @@ final class PromptLengthsTest {
             CommandRun told = leg(emulator, 1_024);
             assertThat(told.code()).as(told.out() + told.err()).isEqualTo(ExitCode.OK);
             assertThat(prompts("out")).containsOnly(sglang ? 1_024 : 1_024 + 4);
+            assertThat(ColdLegsTest.results(folder.resolve("out"), "leg_").environment())
+                    .as("by how many tokens at a time a long prompt is read")
+                    .containsKey(sglang ? "flags.chunked_prefill_size" : "flags.max_num_batched_tokens");
         }
     }
 

@@ -63,7 +63,7 @@ public final class Arms {
         return new PinRoute(engine);
     }
 
-    /** The same for all blocks that the engine's events tell of, as the pin benchmark had it. */
+    /** Pins by those routes all blocks that the engine's events tell of, as the pin benchmark did. */
     public static ArmSwitch pinTold(EngineUnderTest engine) {
         return new PinTold(engine);
     }

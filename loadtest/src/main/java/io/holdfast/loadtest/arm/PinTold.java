@@ -108,7 +108,7 @@ final class PinTold implements ArmSwitch {
         return events().gpuBlocks();
     }
 
-    /** How many blocks can be named by token ids, where those are what is sent; text has other tokens than we know. */
+    /** Counts those that token ids name, where such are sent; text has other tokens than we know. */
     private String ofThePrompt(Prefixes prefixes, List<Long> told) {
         Set<Long> there = new HashSet<>(told);
         long known = 0;

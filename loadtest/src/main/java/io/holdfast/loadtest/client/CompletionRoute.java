@@ -212,7 +212,7 @@ public enum CompletionRoute {
         return bytes(body);
     }
 
-    /** The same without a field that is not needed. */
+    /** Makes the body without a field that is not needed. */
     byte[] bareBody(Optional<String> model, LoadRequest request, boolean streams) {
         ObjectNode body = question(model, request, false);
         body.remove("stream_options");

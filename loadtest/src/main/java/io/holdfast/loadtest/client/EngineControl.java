@@ -376,7 +376,7 @@ final class EngineControl implements AutoCloseable {
         return metrics.contains(VLLM) ? vllm(metrics) : EngineFacts.unknown();
     }
 
-    /** Where it says that it publishes what happens to its cache; absent where it does not, as a vLLM never does. */
+    /** Finds where it says that it publishes what happens to its cache; absent where it does not, as a vLLM never does. */
     Optional<EventSource> events() {
         JsonNode listed = json("/server_info").path("kv_events");
         int port = listed.path("endpoint_port_base").asInt(0);

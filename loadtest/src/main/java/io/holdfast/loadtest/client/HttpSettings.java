@@ -134,7 +134,7 @@ public record HttpSettings(
     }
 
     /**
-     * With bodies of the fields {@code model}, {@code messages}, {@code max_tokens} and {@code temperature}, and {@code stream}
+     * Leaves bodies no more than the fields {@code model}, {@code messages}, {@code max_tokens} and {@code temperature}, and {@code stream}
      * where the answer is one. So nobody tells how many tokens were cached.
      *
      * @param warmUps the most that a warm-up may take
@@ -153,7 +153,7 @@ public record HttpSettings(
                 Optional.of(warmUps));
     }
 
-    /** Whether the answer to a request is wanted as a whole though others are streams. */
+    /** Returns whether the answer to a request is wanted as a whole though others are streams. */
     boolean isWhole(LoadRequest request) {
         return bare.isPresent() && request.role() == Role.PRIME;
     }

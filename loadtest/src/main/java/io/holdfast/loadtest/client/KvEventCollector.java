@@ -146,7 +146,7 @@ public final class KvEventCollector implements Listening {
         }
     }
 
-    /** What one cache tells, on the collector's thread. */
+    /** Takes what one cache tells, on the collector's thread. */
     private final class Sink implements KvEventSink {
         @Override
         public void batchStarted(long sequence, long stampMicros) {}

@@ -202,7 +202,7 @@ public record Expectation(String name, String text, String metric, Kind kind, Ra
                 "Nothing that is compared is where '" + text + "' is expected; " + there(comparison) + ".");
     }
 
-    /** Absent where nothing is compared that it is about. */
+    /** Judges it; absent where nothing is compared that it is about. */
     private Optional<Judged> judged(Comparison comparison) {
         List<Row> places = comparison.pairs().stream()
                 .filter(row -> where.stream().allMatch(each -> each.holds(row)))

@@ -19,7 +19,7 @@ public record CacheEvents(long stored, long removed, long clears) {
     private static final String REMOVED = "blocks_removed";
     private static final String CLEARS = "cache_clears";
 
-    /** As notes of a leg, by names that end so; one of a part ends with a dot and the part's name. */
+    /** Returns notes of a leg, by names that end so; one of a part ends with a dot and the part's name. */
     public Map<String, String> notes(String ending) {
         Map<String, String> notes = new LinkedHashMap<>();
         notes.put(STORED + ending, Long.toString(stored));
@@ -28,7 +28,7 @@ public record CacheEvents(long stored, long removed, long clears) {
         return notes;
     }
 
-    /** Those of a leg's notes, by names that end so; absent where nobody listened. */
+    /** Reads those of a leg's notes, by names that end so; absent where nobody listened. */
     public static Optional<CacheEvents> of(Map<String, String> notes, String ending) {
         return Optional.ofNullable(notes.get(STORED + ending))
                 .map(stored -> new CacheEvents(
@@ -50,7 +50,7 @@ public record CacheEvents(long stored, long removed, long clears) {
         return new CacheEvents(stored, removed, clears + 1);
     }
 
-    /** What came since an earlier count. */
+    /** Returns what came since an earlier count. */
     public CacheEvents since(CacheEvents before) {
         return new CacheEvents(stored - before.stored, removed - before.removed, clears - before.clears);
     }

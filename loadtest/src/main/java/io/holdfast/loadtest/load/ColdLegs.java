@@ -41,17 +41,21 @@ public final class ColdLegs {
         this.salt = salt;
     }
 
-    /** By the server's own route. */
+    /** Empties the cache by the server's own route. */
     public static ColdLegs emptied() {
         return new ColdLegs(Way.EMPTIED, Optional.empty());
     }
 
-    /** @param nonce of this run alone */
+    /**
+     * Begins texts with a salt.
+     *
+     * @param nonce of this run alone
+     */
     public static ColdLegs salted(long nonce) {
         return new ColdLegs(Way.SALTED, Optional.of(new Salt(nonce)));
     }
 
-    /** By the route of an SGLang where that works, and on any other server by a salt. */
+    /** Empties the cache of an SGLang where that works, and begins texts with a salt on any other server. */
     public static ColdLegs of(EngineUnderTest engine, LongSupplier nonce) {
         boolean empties = engine.facts().family() == EngineFacts.Family.SGLANG
                 && engine.flush().isEmpty();
@@ -68,7 +72,7 @@ public final class ColdLegs {
         beside = each;
     }
 
-    /** Whether the server's cache is emptied before each leg. */
+    /** Returns whether the server's cache is emptied before each leg. */
     public boolean empties() {
         return way == Way.EMPTIED;
     }

@@ -48,7 +48,7 @@ public final class LoadRun {
         this.listening = listening;
     }
 
-    /** What was told so far, once all of it has arrived. */
+    /** Returns what was told so far, once all of it has arrived. */
     private CacheEvents counted() {
         listening.ifPresent(events -> events.awaitQuiet(EVENTS_LAG));
         return listening.map(Listening::counted).orElse(CacheEvents.NONE);

@@ -94,7 +94,7 @@ public final class Suite {
         this(legs, servers, between, ColdLegs.asFound(), clock, watcher);
     }
 
-    /** The same whose legs do not find what others left there. */
+    /** A suite whose legs do not find what others left there. */
     public Suite(List<Leg> legs, Servers servers, Between between, ColdLegs cold, RunClock clock, Watcher watcher) {
         this.legs = List.copyOf(legs);
         this.servers = servers;

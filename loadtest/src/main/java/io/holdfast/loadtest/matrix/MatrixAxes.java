@@ -55,7 +55,7 @@ public record MatrixAxes(
         return new MatrixAxes(contexts, List.of(CacheState.values()), List.of(true, false), 3, 64, List.of(4_096));
     }
 
-    /** The same without prompts of more tokens; all of them where nothing would be left. */
+    /** Leaves out prompts of more tokens; none of them where nothing would be left. */
     public MatrixAxes upTo(long tokens) {
         Map<Integer, List<Integer>> shorter = new LinkedHashMap<>();
         contexts.forEach((batch, lengths) -> {

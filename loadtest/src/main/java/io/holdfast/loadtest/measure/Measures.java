@@ -93,7 +93,7 @@ public record Measures(Map<Metric, Double> values) {
         return all;
     }
 
-    /** These with those of what an engine told of its cache. */
+    /** Adds what an engine told of its cache. */
     public Measures with(CacheEvents events) {
         Map<Metric, Double> all = new LinkedHashMap<>(values);
         all.put(Metric.BLOCKS_STORED, (double) events.stored());

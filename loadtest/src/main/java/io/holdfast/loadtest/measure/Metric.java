@@ -79,10 +79,10 @@ public record Metric(String name, Unit unit, Better better) {
     /** Blocks of the GPU's cache that the engine said it stored. */
     public static final Metric BLOCKS_STORED = new Metric("blocks_stored", Unit.COUNT, Better.NEITHER);
 
-    /** Those that it said it removed. */
+    /** Blocks of the GPU's cache that the engine said it removed. */
     public static final Metric BLOCKS_REMOVED = new Metric("blocks_removed", Unit.COUNT, Better.NEITHER);
 
-    /** How often it said that it emptied the cache. */
+    /** Times that the engine said it emptied the cache. */
     public static final Metric CACHE_CLEARS = new Metric("cache_clears", Unit.COUNT, Better.NEITHER);
 
     /** Mean tokens of a prompt, as the server counts them. */

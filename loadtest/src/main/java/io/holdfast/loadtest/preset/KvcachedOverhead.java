@@ -42,7 +42,7 @@ public final class KvcachedOverhead implements Preset {
     /** The server with kvcached. */
     public static final String KVCACHED = "kvcached";
 
-    /** As the expectations of kvcached's guide have it; the rate is a setting. */
+    /** Name that the expectations of kvcached's guide have; the rate is a setting. */
     private static final String WORKLOAD = "single-model";
 
     private static final int WARM_UPS = 100;

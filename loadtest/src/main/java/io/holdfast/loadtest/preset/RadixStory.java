@@ -181,7 +181,7 @@ record RadixStory(
         return checks;
     }
 
-    /** Whether the engine told that it stored what the cold prompts brought; absent where nobody listened. */
+    /** Checks that the engine told of storing what the cold prompts brought; absent where nobody listened. */
     private static Optional<Check> stores(LoadLeg leg, List<Told> told, int page) {
         List<CacheEvents> events = leg.parts().stream()
                 .filter(part -> part.name().startsWith("A"))

@@ -157,7 +157,7 @@ public final class Serving implements Preset {
         return new Outcome(files, lines, List.of());
     }
 
-    /** How many requests were under way over the time of a load in which several were. */
+    /** Counts the requests under way over the time of a load in which several were. */
     static Optional<String> underWay(LoadLeg leg) {
         List<RequestRecord> requests = leg.measured();
         long from = requests.stream().mapToLong(RequestRecord::sent).min().orElse(0);

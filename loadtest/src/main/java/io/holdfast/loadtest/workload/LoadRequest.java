@@ -103,7 +103,7 @@ public final class LoadRequest {
     }
 
     /**
-     * The same request with so many of its tokens left out that its text is as long as it is to be where a word is more than
+     * Leaves so many of its tokens out that its text is as long as it is to be where a word is more than
      * one token. What requests begin with alike stays alike. Messages, whose words are not ours to change, stay as they are.
      *
      * @param tokensOfAWord above 1, by the server's tokenizer
