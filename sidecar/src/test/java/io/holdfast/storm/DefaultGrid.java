@@ -11,7 +11,7 @@ import java.util.Set;
 
 /** All combinations of sizes that stock engines accept and that have room for two requests, and a slice of them. */
 final class DefaultGrid {
-    static final int[] ANSWERS = {1, 8, 64, 500};
+    private static final int[] ANSWERS = {1, 8, 64, 500};
     private static final int[] SGLANG_PAGES = {1, 16, 64};
     private static final int[] VLLM_PAGES = {16, 32, 64};
     private static final int[] CONTEXTS = {8_192, 32_768, 131_072};
