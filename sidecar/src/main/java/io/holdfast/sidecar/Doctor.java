@@ -54,6 +54,8 @@ public final class Doctor {
     private static final long LATE_MICROS = 2_000_000;
     private static final long EARLY_MICROS = 100_000;
     private static final int FULL_BLOCKS_OF_TRIAL = 8;
+    /** A busy engine has others served first. */
+    private static final Duration TRIAL = Duration.ofSeconds(20);
 
     private final EngineContact contact;
     private final Duration patience;
@@ -565,7 +567,7 @@ public final class Doctor {
             body.put("prompt", text).put("max_tokens", 1);
         }
         Reply reply =
-                contact.http().post(path, body.toString()).toCompletableFuture().join();
+                contact.http().waiting(TRIAL).post(path, body.toString()).toCompletableFuture().join();
         switch (reply) {
             case Reply.NoAnswer none ->
                 findings.add(Finding.warning("request", none.why(), "try again when it is idle"));
