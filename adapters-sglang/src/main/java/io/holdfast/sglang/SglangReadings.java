@@ -92,8 +92,7 @@ public final class SglangReadings {
             case Reply.Answer answer
             when answer.status() == 404 -> http.get(LOADS).thenApply(loads -> fromLoads(loads, nowNanos));
             case Reply.Answer answer
-            when answer.wantsKey() ->
-                CompletableFuture.completedStage(Load.unknown(answer.wantedKey(METRICS)));
+            when answer.wantsKey() -> CompletableFuture.completedStage(Load.unknown(answer.wantedKey(METRICS)));
             case Reply.Answer answer ->
                 CompletableFuture.completedStage(
                         Load.unknown("The engine answered " + METRICS + " with HTTP " + answer.status() + "."));

@@ -81,8 +81,8 @@ public final class CompletionSender implements PrefixSender {
                         Kind.ACCEPTED,
                         "The engine answered a request of " + tokens + " tokens.",
                         cached(answer.body()));
-            case Reply.Answer answer when answer.wantsKey() ->
-                new Outcome(Kind.REJECTED, answer.wantedKey(COMPLETIONS));
+            case Reply.Answer answer
+            when answer.wantsKey() -> new Outcome(Kind.REJECTED, answer.wantedKey(COMPLETIONS));
             case Reply.Answer answer
             when answer.status() == 404 -> {
                 // Another model may be served by now.

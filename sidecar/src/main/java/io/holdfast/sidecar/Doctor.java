@@ -143,7 +143,7 @@ public final class Doctor {
         }
     }
 
-    /** Whether the engine would take a request. */
+    /** Returns whether the engine would take a request. */
     private boolean mayAsk() {
         return !locked.containsKey(EngineContact.INFO) && !locked.containsKey(EngineContact.MODELS);
     }
@@ -269,8 +269,7 @@ public final class Doctor {
         }
         switch (where) {
             case Events.Unknown unknown ->
-                findings.add(
-                        Finding.missing("events", firstClause(unknown.why()), eventsFlag(contact.type())));
+                findings.add(Finding.missing("events", firstClause(unknown.why()), eventsFlag(contact.type())));
             case Events.At at -> {
                 BlockNaming naming = contact.config().family().naming(contact.config());
                 EventTrial.Heard heard = new EventTrial(at.source(), naming, wall).listen(patience, () -> {
@@ -298,13 +297,13 @@ public final class Doctor {
         return mend.find() ? sentence.substring(0, mend.start()) + "." : sentence;
     }
 
-    /** What a sentence asks for in its end; all of it where it asks for nothing. */
+    /** Mend that a sentence ends with; all of it where it has none. */
     private static String mend(String sentence) {
         Matcher mend = MEND.matcher(sentence);
         return mend.find() ? firstSentence(sentence.substring(mend.end())).replaceAll("\\.$", "") : sentence;
     }
 
-    /** The same flag for an engine that publishes already, with the port at which it does. */
+    /** Flag for an engine that publishes already, with the port at which it does. */
     private String eventsFlag(EventSource source) {
         int port = Integer.parseInt(source.endpoint().replaceAll(".*:", ""));
         return eventsFlag(contact.type())
@@ -339,7 +338,8 @@ public final class Doctor {
         if (heard.ranks() > 1) {
             findings.add(
                     levers.best().isPresent()
-                            ? Finding.ok("ranks", heard.ranks() + ", each a cache of its own; a pin reaches all of them")
+                            ? Finding.ok(
+                                    "ranks", heard.ranks() + ", each a cache of its own; a pin reaches all of them")
                             : Finding.note("ranks", heard.ranks() + ", each a cache of its own; all are followed"));
         }
     }
@@ -464,8 +464,7 @@ public final class Doctor {
                 .filter(last -> mayAsk() && !last.works() && levers.best().isEmpty())
                 .map(Lever::why);
         if (hindrance.isPresent() && !cachesNothing()) {
-            findings.add(
-                    Finding.missing("a way to hold", firstClause(hindrance.get()), mend(hindrance.get())));
+            findings.add(Finding.missing("a way to hold", firstClause(hindrance.get()), mend(hindrance.get())));
         }
         for (Lever lever : levers.levers()) {
             if (hindrance.filter(lever.why()::equals).isPresent()) {
@@ -541,8 +540,8 @@ public final class Doctor {
             findings.add(Finding.note("kvcached", "not in use: this host has no segment of it"));
         } else if (findings.stream()
                 .anyMatch(each -> each.subject().equals("event format") && each.status() == Status.OK)) {
-            findings.add(Finding.note(
-                    "kvcached", "not in use: an engine under it publishes no events, and this one does"));
+            findings.add(
+                    Finding.note("kvcached", "not in use: an engine under it publishes no events, and this one does"));
         } else {
             findings.add(Finding.warning(
                     "kvcached",
@@ -566,8 +565,11 @@ public final class Doctor {
             contact.model().ifPresent(model -> body.put("model", model));
             body.put("prompt", text).put("max_tokens", 1);
         }
-        Reply reply =
-                contact.http().waiting(TRIAL).post(path, body.toString()).toCompletableFuture().join();
+        Reply reply = contact.http()
+                .waiting(TRIAL)
+                .post(path, body.toString())
+                .toCompletableFuture()
+                .join();
         switch (reply) {
             case Reply.NoAnswer none ->
                 findings.add(Finding.warning("request", none.why(), "try again when it is idle"));

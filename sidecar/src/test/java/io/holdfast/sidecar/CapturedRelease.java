@@ -38,8 +38,8 @@ final class CapturedRelease implements AutoCloseable {
     private volatile boolean closed;
 
     CapturedRelease(String name) {
-        try (InputStream in = Objects.requireNonNull(
-                CapturedRelease.class.getResourceAsStream("releases/" + name + ".json"))) {
+        try (InputStream in =
+                Objects.requireNonNull(CapturedRelease.class.getResourceAsStream("releases/" + name + ".json"))) {
             said = JSON.readTree(in);
             server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
         } catch (IOException e) {

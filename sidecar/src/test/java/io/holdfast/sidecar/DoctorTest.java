@@ -142,7 +142,8 @@ class DoctorTest {
                     .isEqualTo(Finding.missing(
                             "key",
                             "The engine asks for a key at /server_info and /v1/models (HTTP 401).",
-                            "--api-key-env VARIABLE, which has it; in the sidecar's configuration engines[].apiKeyEnv"));
+                            "--api-key-env VARIABLE, which has it; in the sidecar's configuration"
+                                    + " engines[].apiKeyEnv"));
             assertThat(subjects(found, Status.MISSING)).containsExactly("key");
             assertThat(found.findings())
                     .filteredOn(each -> each.mend().isPresent())
@@ -169,8 +170,8 @@ class DoctorTest {
 
     @Test
     void vllmWithAKey_isFollowedAndNothingCanBeAskedOfIt() {
-        try (Emulator engine = Emulator.start(
-                vertx, vllmSettings().withFaults(List.of(new ServerFault.ApiKey("sk-1"))))) {
+        try (Emulator engine =
+                Emulator.start(vertx, vllmSettings().withFaults(List.of(new ServerFault.ApiKey("sk-1"))))) {
             Diagnosis found = examine(engine, false, target -> target.withEvents(engine.eventsEndpoint()));
 
             assertThat(subjects(found, Status.MISSING)).containsExactly("key");
@@ -201,8 +202,7 @@ class DoctorTest {
 
     @Test
     void twoRanks_noWayToHoldIsMissing() {
-        try (Emulator engine =
-                Emulator.start(vertx, TestBed.fast().withFaults(List.of(new ServerFault.DpRanks(2))))) {
+        try (Emulator engine = Emulator.start(vertx, TestBed.fast().withFaults(List.of(new ServerFault.DpRanks(2))))) {
             Diagnosis found = examine(engine, false, target -> target);
 
             assertThat(finding(found, "a way to hold"))
@@ -261,7 +261,9 @@ class DoctorTest {
             Finding found = finding(examine(engine, false, target -> target), "kvcached");
 
             assertThat(found.status()).isEqualTo(Status.WARNING);
-            assertThat(found.text()).contains(name).endsWith("no event of the engine came, as none does from one under it.");
+            assertThat(found.text())
+                    .contains(name)
+                    .endsWith("no event of the engine came, as none does from one under it.");
             assertThat(found.mend()).isPresent();
         }
     }
@@ -270,8 +272,10 @@ class DoctorTest {
     @CsvSource(
             delimiter = '|',
             value = {
-                "0.5.16 | priority | Sessions of SGLang 0.5.16 protect nothing, since it only frees at their end what they used. | SGLang 0.5.17 or later",
-                "0.5.17 | lru | The engine does not keep what sessions refer to. | SGLANG_ENABLE_UNIFIED_RADIX_TREE=1 in its environment and --enable-session-radix-cache",
+                "0.5.16 | priority | Sessions of SGLang 0.5.16 protect nothing, since it only frees at their end what"
+                        + " they used. | SGLang 0.5.17 or later",
+                "0.5.17 | lru | The engine does not keep what sessions refer to. | SGLANG_ENABLE_UNIFIED_RADIX_TREE=1"
+                        + " in its environment and --enable-session-radix-cache",
                 "0.5.23 | lru | The engine does not keep what sessions refer to. | --enable-session-radix-cache",
                 "0.6.0 | lru | The engine does not keep what sessions refer to. | --enable-session-radix-cache",
             })

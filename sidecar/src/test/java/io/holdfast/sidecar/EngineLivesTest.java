@@ -174,8 +174,7 @@ class EngineLivesTest {
         EmulatorSettings settings = type.equals("sglang")
                 ? TestBed.fast()
                 : EmulatorSettings.defaults().withKind(new EmulatorSettings.Kind.Vllm(VllmSettings.defaults()));
-        try (Emulator emulator =
-                        Emulator.start(vertx, settings.withFaults(List.of(new ServerFault.ApiKey("sk-1"))));
+        try (Emulator emulator = Emulator.start(vertx, settings.withFaults(List.of(new ServerFault.ApiKey("sk-1"))));
                 Sidecar sidecar = Sidecar.start(
                         vertx,
                         SidecarConfig.parse(
@@ -183,8 +182,7 @@ class EngineLivesTest {
                                 listen: {port: 0}
                                 stateDirectory: '%s'
                                 engines: [{id: demo, type: %s, url: '%s', events: '%s', readingsMillis: 50}]
-                                """.formatted(state, type, emulator.uri(), emulator.eventsEndpoint()),
-                                "test.yaml"));
+                                """.formatted(state, type, emulator.uri(), emulator.eventsEndpoint()), "test.yaml"));
                 SidecarClient client = new SidecarClient(sidecar.uri())) {
             String mend = "The engine asks for a key that it was not given (HTTP 401 at " + route
                     + "): engines[].apiKeyEnv names the environment variable that has it.";
@@ -203,10 +201,8 @@ class EngineLivesTest {
 
     @Test
     void engineWithTwoRanksAndNoPins_isFollowed_andSaidWhyInOneSentence() {
-        try (Emulator emulator =
-                        Emulator.start(vertx, TestBed.fast().withFaults(List.of(new ServerFault.DpRanks(2))));
-                Sidecar sidecar = Sidecar.start(
-                        vertx, TestBed.config(state, emulator.uri(), "backend: auto"));
+        try (Emulator emulator = Emulator.start(vertx, TestBed.fast().withFaults(List.of(new ServerFault.DpRanks(2))));
+                Sidecar sidecar = Sidecar.start(vertx, TestBed.config(state, emulator.uri(), "backend: auto"));
                 SidecarClient client = new SidecarClient(sidecar.uri())) {
             Http.Answer ready = Eventually.see(
                     "it is followed",
