@@ -103,7 +103,7 @@ final class ServerInfo {
                 root.path("kv_events").path("dp_size").asInt(1));
     }
 
-    /** Why nothing can be kept by requests of one's own, whatever they have beside their tokens; absent where it can. */
+    /** Reason why no request of one's own can keep anything, whatever it has beside its tokens; absent where one can. */
     Optional<Capabilities> hindrance() {
         if (flag("disable_radix_cache")) {
             return Optional.of(
@@ -118,7 +118,7 @@ final class ServerInfo {
                 : Optional.empty();
     }
 
-    /** The release that it says it is; absent where it says none. */
+    /** Release that it says it is; absent where it says none. */
     Optional<EngineVersion> version() {
         return EngineVersion.parse(text("version"));
     }

@@ -19,7 +19,7 @@ public record Diagnosis(String engine, List<Finding> findings, String backend, S
         findings = List.copyOf(findings);
     }
 
-    /** Whether the sidecar would hold something. */
+    /** Returns whether the sidecar would hold something. */
     public boolean holds() {
         return !backend.equals(DryRunBackend.NAME) && !backend.equals(UNKNOWN);
     }

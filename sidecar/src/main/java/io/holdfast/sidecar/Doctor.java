@@ -54,6 +54,8 @@ public final class Doctor {
     private static final long LATE_MICROS = 2_000_000;
     private static final long EARLY_MICROS = 100_000;
     private static final int FULL_BLOCKS_OF_TRIAL = 8;
+    /** A busy engine has others served first. */
+    private static final Duration TRIAL = Duration.ofSeconds(20);
 
     private final EngineContact contact;
     private final Duration patience;
@@ -141,7 +143,7 @@ public final class Doctor {
         }
     }
 
-    /** Whether the engine would take a request. */
+    /** Returns whether the engine would take a request. */
     private boolean mayAsk() {
         return !locked.containsKey(EngineContact.INFO) && !locked.containsKey(EngineContact.MODELS);
     }
@@ -295,13 +297,13 @@ public final class Doctor {
         return mend.find() ? sentence.substring(0, mend.start()) + "." : sentence;
     }
 
-    /** What a sentence asks for in its end; all of it where it asks for nothing. */
+    /** Mend that a sentence ends with; all of it where it has none. */
     private static String mend(String sentence) {
         Matcher mend = MEND.matcher(sentence);
         return mend.find() ? firstSentence(sentence.substring(mend.end())).replaceAll("\\.$", "") : sentence;
     }
 
-    /** The same flag for an engine that publishes already, with the port at which it does. */
+    /** Flag for an engine that publishes already, with the port at which it does. */
     private String eventsFlag(EventSource source) {
         int port = Integer.parseInt(source.endpoint().replaceAll(".*:", ""));
         return eventsFlag(contact.type())
@@ -563,8 +565,11 @@ public final class Doctor {
             contact.model().ifPresent(model -> body.put("model", model));
             body.put("prompt", text).put("max_tokens", 1);
         }
-        Reply reply =
-                contact.http().post(path, body.toString()).toCompletableFuture().join();
+        Reply reply = contact.http()
+                .waiting(TRIAL)
+                .post(path, body.toString())
+                .toCompletableFuture()
+                .join();
         switch (reply) {
             case Reply.NoAnswer none ->
                 findings.add(Finding.warning("request", none.why(), "try again when it is idle"));

@@ -83,7 +83,7 @@ final class EngineContact implements AutoCloseable {
                     .toList();
         }
 
-        /** What the engine of this family is asked for, by the route. */
+        /** Answers of an engine of this family, by the route. */
         SequencedMap<String, Reply> byRoute(EngineType type) {
             SequencedMap<String, Reply> byRoute = new LinkedHashMap<>();
             byRoute.put(type == EngineType.SGLANG ? INFO : VERSION, type == EngineType.SGLANG ? info : version);
@@ -198,7 +198,7 @@ final class EngineContact implements AutoCloseable {
         }
     }
 
-    /** The routes that ask for a key that the engine was not given, with their statuses; empty where none does. */
+    /** Routes that ask for a key that they were not given, with their statuses; empty where none does. */
     SequencedMap<String, Integer> locked() {
         SequencedMap<String, Integer> locked = new LinkedHashMap<>();
         answers.byRoute(type).forEach((route, reply) -> {

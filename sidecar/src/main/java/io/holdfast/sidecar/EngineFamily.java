@@ -24,7 +24,7 @@ interface EngineFamily {
     /** The engine's flag that bounds its longest request. */
     String contextFlag();
 
-    /** The releases that were looked at; docs/backends.md says how. */
+    /** Releases that were looked at; docs/backends.md says how. */
     Seen seen();
 
     /** How its events tell of its requests. */
@@ -85,7 +85,7 @@ interface EngineFamily {
         }
     }
 
-    /** The oldest and the newest release that was looked at. */
+    /** Oldest and newest release that was looked at. */
     record Seen(EngineVersion oldest, EngineVersion newest) {}
 
     /** Questions that the engine answers when it is there. */

@@ -106,7 +106,7 @@ final class LedgerBinding {
         return engine;
     }
 
-    /** Why it is not known which engine answers, to be asked where that is so. */
+    /** Reason why it is not known which engine answers, to be asked where that is so. */
     String silence() {
         return silence;
     }

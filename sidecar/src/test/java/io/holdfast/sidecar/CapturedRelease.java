@@ -10,16 +10,14 @@ import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
-import java.nio.channels.ClosedSelectorException;
 import java.nio.charset.StandardCharsets;
 import java.util.HexFormat;
 import java.util.Objects;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.zeromq.SocketType;
 import org.zeromq.ZContext;
 import org.zeromq.ZMQ;
-import org.zeromq.ZMQException;
-import zmq.ZError;
 
 /**
  * Answers as one release of an engine did, over sockets, with what it published for those who ask for the past.
@@ -28,17 +26,20 @@ import zmq.ZError;
  */
 final class CapturedRelease implements AutoCloseable {
     private static final ObjectMapper JSON = new ObjectMapper();
+    private static final int POLL_MILLIS = 50;
 
     private final JsonNode said;
     private final ZContext context = new ZContext();
     private final int eventsPort;
     private final int replayPort;
     private final HttpServer server;
+    private final Thread replaying;
     private volatile boolean cached = true;
+    private volatile boolean closed;
 
     CapturedRelease(String name) {
-        try (InputStream in = Objects.requireNonNull(
-                CapturedRelease.class.getResourceAsStream("releases/" + name + ".json"))) {
+        try (InputStream in =
+                Objects.requireNonNull(CapturedRelease.class.getResourceAsStream("releases/" + name + ".json"))) {
             said = JSON.readTree(in);
             server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
         } catch (IOException e) {
@@ -47,7 +48,7 @@ final class CapturedRelease implements AutoCloseable {
         eventsPort = bound(SocketType.PUB).port();
         Bound replay = bound(SocketType.ROUTER);
         replayPort = replay.port();
-        Thread.ofPlatform().daemon().start(() -> replays(replay.socket()));
+        replaying = Thread.ofPlatform().daemon().start(() -> replays(replay.socket()));
         server.createContext("/", this::answer);
         server.start();
     }
@@ -57,26 +58,29 @@ final class CapturedRelease implements AutoCloseable {
     private Bound bound(SocketType type) {
         ZMQ.Socket socket = context.createSocket(type);
         socket.setLinger(0);
+        socket.setReceiveTimeOut(POLL_MILLIS);
         return new Bound(socket, socket.bindToRandomPort("tcp://127.0.0.1"));
     }
 
     private void replays(ZMQ.Socket socket) {
-        try {
-            while (true) {
-                byte[] who = socket.recv();
-                while (socket.hasReceiveMore()) {
-                    socket.recv();
-                }
-                for (JsonNode message : said.get("replay")) {
-                    socket.sendMore(who);
-                    for (int i = 0; i < message.size(); i++) {
-                        byte[] frame = HexFormat.of().parseHex(message.get(i).textValue());
-                        socket.send(frame, i + 1 < message.size() ? ZMQ.SNDMORE : 0);
-                    }
-                }
+        while (!closed) {
+            byte @Nullable [] who = socket.recv();
+            while (socket.hasReceiveMore()) {
+                socket.recv();
             }
-        } catch (ZMQException | ZError.IOException | ClosedSelectorException e) {
-            // The context was closed.
+            if (who != null) {
+                replay(socket, who);
+            }
+        }
+    }
+
+    private void replay(ZMQ.Socket socket, byte[] who) {
+        for (JsonNode message : said.get("replay")) {
+            socket.sendMore(who);
+            for (int i = 0; i < message.size(); i++) {
+                byte[] frame = HexFormat.of().parseHex(message.get(i).textValue());
+                socket.send(frame, i + 1 < message.size() ? ZMQ.SNDMORE : 0);
+            }
         }
     }
 
@@ -122,6 +126,12 @@ final class CapturedRelease implements AutoCloseable {
     @Override
     public void close() {
         server.stop(0);
+        closed = true;
+        try {
+            replaying.join();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
         context.close();
     }
 }

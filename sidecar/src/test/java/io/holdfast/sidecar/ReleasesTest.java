@@ -33,15 +33,13 @@ class ReleasesTest {
     })
     void release_isUnderstood(String name, String said, String backend) {
         try (CapturedRelease release = new CapturedRelease(name)) {
-            Diagnosis found =
-                    Doctor.examine(target(release, name), Duration.ZERO, false, new SplittableRandom(1));
+            Diagnosis found = Doctor.examine(target(release, name), Duration.ZERO, false, new SplittableRandom(1));
 
             assertThat(found.fails() || found.inconclusive())
                     .as(found.findings().toString())
                     .isFalse();
             assertThat(finding(found, "engine").text()).startsWith(said).doesNotContain("not seen");
-            assertThat(finding(found, "replay"))
-                    .isEqualTo(Finding.ok("replay", "answered at " + release.replay()));
+            assertThat(finding(found, "replay")).isEqualTo(Finding.ok("replay", "answered at " + release.replay()));
             assertThat(finding(found, "block hashes").status()).isEqualTo(Status.OK);
             assertThat(finding(found, "tokenizer").status()).isEqualTo(Status.OK);
             assertThat(finding(found, "metrics").status()).isEqualTo(Status.OK);
@@ -69,8 +67,7 @@ class ReleasesTest {
     @EnumSource(EngineType.class)
     void releasesOfThePage_areThoseThatDoctorKnows(EngineType type) throws IOException {
         String family = type == EngineType.SGLANG ? "| SGLang |" : "| vLLM |";
-        Comparator<EngineVersion> byAge =
-                (one, other) -> one.isBefore(other) ? -1 : other.isBefore(one) ? 1 : 0;
+        Comparator<EngineVersion> byAge = (one, other) -> one.isBefore(other) ? -1 : other.isBefore(one) ? 1 : 0;
         List<EngineVersion> onThePage = Files.readString(Path.of("..", "docs", "backends.md"))
                 .lines()
                 .filter(line -> line.startsWith(family))

@@ -126,7 +126,7 @@ public final class AutoBackend implements Backend {
     /** Who could pin if there were room. */
     private record Roomless(Backend backend, Capabilities can) {}
 
-    /** Who was not taken, and why. */
+    /** Backend that was not taken, and the reason. */
     private record PassedOver(String name, String why) {}
 
     private CompletionStage<Capabilities> probe(
@@ -168,7 +168,7 @@ public final class AutoBackend implements Backend {
         });
     }
 
-    /** What the last resort says comes first, since it works on any engine but for what hinders all the others as well. */
+    /** Reason of the last resort first, which works on any engine but for what hinders all the others as well. */
     private static String noWay(List<PassedOver> passedOver) {
         return passedOver.isEmpty()
                 ? "No way to hold is known for this engine."
