@@ -40,7 +40,10 @@ final class KeptRunsTest {
         Matcher printed = PRINTED.matcher(page);
         int blocks = 0;
         while (printed.find()) {
-            String told = CommandRun.by("loadtest", "analyze", RUNS.resolve(printed.group(1)).toString())
+            String told = CommandRun.by(
+                            "loadtest",
+                            "analyze",
+                            RUNS.resolve(printed.group(1)).toString())
                     .out()
                     .replace(System.lineSeparator(), "\n");
             int from = 0;
@@ -89,8 +92,8 @@ final class KeptRunsTest {
     @Test
     void keptJournals_nameNoFileAndNoKey() throws IOException {
         try (Stream<Path> files = Files.walk(RUNS)) {
-            for (Path file : files.filter(each -> each.toString().contains(".json"))
-                    .toList()) {
+            for (Path file :
+                    files.filter(each -> each.toString().contains(".json")).toList()) {
                 assertThat(Files.readString(file))
                         .as("%s", file)
                         .doesNotContain("/home/", "/root/", "/tmp/", "Bearer", "authorization", "server-command");

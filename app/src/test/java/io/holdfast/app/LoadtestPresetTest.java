@@ -77,7 +77,9 @@ final class LoadtestPresetTest {
         try (Emulator emulator = Emulator.start(vertx, ENGINE)) {
             CommandRun told = radix(emulator, "a");
             assertThat(told.code()).as(told.out() + told.err()).isEqualTo(ExitCode.OK);
-            assertThat(told.out()).contains("Check A           holds", "Check D           holds: the server evicted");
+            assertThat(told.out())
+                    .contains("Check A           holds", "Check D           holds: the server evicted")
+                    .contains("holds: by its events the engine stored");
             try (var files = Files.list(folder.resolve("a"))) {
                 assertThat(files.map(file -> file.getFileName().toString().replaceAll("_\\d{8}_\\d{6}", "_TIME")))
                         .containsExactlyInAnyOrder(

@@ -86,6 +86,16 @@ final class FixedLoadsTest {
     }
 
     @Test
+    void story_asksForAsManyAsItWasToldTo() {
+        assertThat(FixedLoads.baselineStory(42, 10)
+                        .legs(VirtualPreset.server(131_072, 16).engine().facts())
+                        .getFirst()
+                        .load()
+                        .requests())
+                .hasSize(10);
+    }
+
+    @Test
     void negativeLoads_leaveNothingToGain() {
         VirtualPreset ran = VirtualPreset.run(
                 FixedLoads.negative(42, DEEP ? Integer.MAX_VALUE : 60),
