@@ -181,14 +181,15 @@ public record DoseResponse(List<Level> levels) {
      * @param of the interval of that level's effect
      */
     public Optional<String> objection(double delta, Interval of) {
-        return refutation(delta).or(() -> placebo()
-                .filter(level -> of.high() >= level.mostGain())
-                .map(level -> room(level)
-                        + ", and another cause of that size would leave nothing of this one; "
-                        + advice(
-                                level.pairsToTellFrom(of.high()).isPresent()
-                                        ? level.pairsToTellFrom(of.high())
-                                        : level.pairsToTell(delta))));
+        return refutation(delta)
+                .or(() -> placebo()
+                        .filter(level -> of.high() >= level.mostGain())
+                        .map(level -> room(level)
+                                + ", and another cause of that size would leave nothing of this one; "
+                                + advice(
+                                        level.pairsToTellFrom(of.high()).isPresent()
+                                                ? level.pairsToTellFrom(of.high())
+                                                : level.pairsToTell(delta))));
     }
 
     /** Why the sweep supports it at none of its levels; absent when it may. */
@@ -203,9 +204,9 @@ public record DoseResponse(List<Level> levels) {
                                         Words.percent(level.effect()),
                                         Words.percent(level.interval(BOUND))))
                 .or(() -> trend() == Trend.NONE
-                        ? fit().map(
-                                        line -> "the effect does not grow with memory pressure (slope %s per unit of ln pressure, p %s)"
-                                                .formatted(Words.number(line.slope()), Words.number(line.pFalling())))
+                        ? fit().map(line ->
+                                "the effect does not grow with memory pressure (slope %s per unit of ln pressure, p %s)"
+                                        .formatted(Words.number(line.slope()), Words.number(line.pFalling())))
                         : Optional.empty());
     }
 

@@ -298,7 +298,8 @@ public final class Judge {
                             + " --enable-cache-report and run again.",
                     OptionalInt.empty()));
         }
-        Optional<String> objection = experiment.doseResponse().flatMap(sweep -> sweep.objection(criteria.delta(), of.interval));
+        Optional<String> objection =
+                experiment.doseResponse().flatMap(sweep -> sweep.objection(criteria.delta(), of.interval));
         if (objection.isPresent()) {
             return Optional.of(
                     lacking(Shortfall.UNEXPLAINED, gain + ", but " + objection.get() + ".", OptionalInt.empty()));

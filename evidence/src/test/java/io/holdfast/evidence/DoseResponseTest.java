@@ -36,8 +36,8 @@ final class DoseResponseTest {
     @Test
     void effectWithMemoryToSpare_isObjectedTo() {
         assertThat(sweep(-0.2824, -0.3, -0.35, -0.4).objection(DELTA, LARGE))
-                .hasValueSatisfying(objection ->
-                        assertThat(objection).contains("with memory to spare (pressure 0.50) there is a gain as well, of -24.6 %"));
+                .hasValueSatisfying(objection -> assertThat(objection)
+                        .contains("with memory to spare (pressure 0.50) there is a gain as well, of -24.6 %"));
     }
 
     /** Measured on an H200: -4.4 % with 90 % interval -21.6 to +16.7 % at the placebo, and -66.9 % beyond a full cache. */
@@ -67,7 +67,8 @@ final class DoseResponseTest {
                 new DoseResponse.Level(1.5, -0.3, 0.02, 6),
                 new DoseResponse.Level(2, -0.3, 0.02, 6)));
         assertThat(sweep.objection(DELTA, new Interval(-0.35, -0.25)).orElseThrow())
-                .contains("another cause of that size would leave nothing of this one; run about 6 pairs of each order");
+                .contains(
+                        "another cause of that size would leave nothing of this one; run about 6 pairs of each order");
         assertThat(sweep.objection(DELTA, new Interval(-0.45, -0.35))).isEmpty();
     }
 
@@ -84,7 +85,8 @@ final class DoseResponseTest {
         DoseResponse.Level wide = new DoseResponse.Level(0.3, 0, 0.2, 6);
         DoseResponse.Level narrow = new DoseResponse.Level(0.4, 0, 0.01, 6);
         assertThat(new DoseResponse(List.of(wide, narrow)).placebo()).contains(narrow);
-        assertThat(new DoseResponse(List.of(narrow, level(0.3, -0.3, 0.02))).refutation(DELTA)).isPresent();
+        assertThat(new DoseResponse(List.of(narrow, level(0.3, -0.3, 0.02))).refutation(DELTA))
+                .isPresent();
     }
 
     @Test
@@ -124,7 +126,8 @@ final class DoseResponseTest {
     void levelDeclaredAPlacebo_isOneAtAnyPressure() {
         DoseResponse.Level declared = level(0.8, -0.3, 0.01).asPlacebo();
         assertThat(new DoseResponse(List.of(declared, level(2, -0.3, 0.01))).objection(DELTA, LARGE))
-                .hasValueSatisfying(objection -> assertThat(objection).contains("memory to spare (pressure 0.80) there is a gain"));
+                .hasValueSatisfying(
+                        objection -> assertThat(objection).contains("memory to spare (pressure 0.80) there is a gain"));
     }
 
     @Test

@@ -107,7 +107,8 @@ final class OperatingCharacteristicsTest {
 
     /** Two levels have no trend, so a placebo alone stands between another cause and a false REAL. */
     @ParameterizedTest
-    @CsvSource({"0.03, -0.05", "0.03, -0.10", "0.03, -0.35", "0.10, -0.10", "0.15, -0.10", "0.15, -0.20", "0.15, -0.35"})
+    @CsvSource({"0.03, -0.05", "0.03, -0.10", "0.03, -0.35", "0.10, -0.10", "0.15, -0.10", "0.15, -0.20", "0.15, -0.35"
+    })
     void causeThatIsAtThePlaceboAsWell_isAlmostNeverReal(double sdOfPlacebo, double effect) {
         assertThat(realBesideAPlacebo(sdOfPlacebo, effect, effect)).isLessThanOrEqualTo(1);
     }
@@ -127,8 +128,8 @@ final class OperatingCharacteristicsTest {
             DoseResponse sweep = new DoseResponse(List.of(
                     DoseResponse.Level.of(0.4, placebo).orElseThrow(),
                     DoseResponse.Level.of(2, Estimate.of(level)).orElseThrow()));
-            Verdict verdict = Judge.judge(
-                    Experiment.of(level, Pairs.CONFIRMED).withDoseResponse(sweep), Criteria.standard());
+            Verdict verdict =
+                    Judge.judge(Experiment.of(level, Pairs.CONFIRMED).withDoseResponse(sweep), Criteria.standard());
             real += verdict.finding() == Finding.REAL ? 1 : 0;
         }
         return 100.0 * real / EXPERIMENTS;

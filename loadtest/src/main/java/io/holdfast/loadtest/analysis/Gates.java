@@ -32,8 +32,8 @@ public final class Gates {
     private static final long NANOS = 1_000_000;
     private static final String NO_PROBE = "no probe was answered";
 
-    private static final Set<ReleaseReceipt.Kind> HELD_TO_THE_END = EnumSet.of(
-            ReleaseReceipt.Kind.RELEASED, ReleaseReceipt.Kind.BROKEN, ReleaseReceipt.Kind.UNANSWERED);
+    private static final Set<ReleaseReceipt.Kind> HELD_TO_THE_END =
+            EnumSet.of(ReleaseReceipt.Kind.RELEASED, ReleaseReceipt.Kind.BROKEN, ReleaseReceipt.Kind.UNANSWERED);
 
     private final RunHeader header;
     private final Surroundings surroundings;
@@ -150,11 +150,13 @@ public final class Gates {
         List<LegRecord> open = legs.stream().filter(Gates::isUnanswered).toList();
         return open.stream()
                 .findFirst()
-                .map(first -> "The end of the hold step's work was not answered in " + open.size() + " of " + legs.size()
-                        + " legs, first in " + first.label() + " (" + first.release().reason() + "); "
-                        + (header.isSalted()
-                                ? "where that was a hold, the pair is no part of the figures."
-                                : "what was still held ended with the flush before the next leg."));
+                .map(first ->
+                        "The end of the hold step's work was not answered in " + open.size() + " of " + legs.size()
+                                + " legs, first in " + first.label() + " ("
+                                + first.release().reason() + "); "
+                                + (header.isSalted()
+                                        ? "where that was a hold, the pair is no part of the figures."
+                                        : "what was still held ended with the flush before the next leg."));
     }
 
     private void holdStepTime(LegRecord leg, List<String> failed) {

@@ -41,8 +41,10 @@ public final class UntoldZeros {
                 .flatMap(UntoldZeros::all)
                 .filter(request -> request.cachedTokens().isPresent())
                 .count();
-        long untold =
-                legs.stream().flatMap(UntoldZeros::all).filter(UntoldZeros::isUntold).count();
+        long untold = legs.stream()
+                .flatMap(UntoldZeros::all)
+                .filter(UntoldZeros::isUntold)
+                .count();
         if (told == 0 || untold == 0) {
             return new UntoldZeros(legs, Optional.empty());
         }
@@ -74,8 +76,8 @@ public final class UntoldZeros {
             return new UntoldZeros(legs, Optional.empty());
         }
         List<LegRecord> whole = new ArrayList<>();
-        legs.forEach(leg -> whole.add(
-                leg.withRequests(request -> isUntold(request) ? request.withCachedTokens(0) : request)));
+        legs.forEach(leg ->
+                whole.add(leg.withRequests(request -> isUntold(request) ? request.withCachedTokens(0) : request)));
         return new UntoldZeros(
                 whole,
                 Optional.of(String.format(
@@ -96,8 +98,8 @@ public final class UntoldZeros {
         String rest = "since they were not read, a request failed, or somebody else asked the server meanwhile";
         return proven == 0
                 ? "no counters of its own prove it in any of " + incomplete + " legs, " + rest
-                : "its own counters prove it in " + proven + " of " + incomplete + " legs, and in the others they cannot, "
-                        + rest;
+                : "its own counters prove it in " + proven + " of " + incomplete
+                        + " legs, and in the others they cannot, " + rest;
     }
 
     /** The legs, with these zeros. */
@@ -114,8 +116,7 @@ public final class UntoldZeros {
     Optional<String> noteOfProbes() {
         return note.filter(sentence -> legs.stream()
                 .flatMap(leg -> leg.probes().stream())
-                .anyMatch(probe ->
-                        probe.isOk() && probe.cachedTokens().orElse(0) == 0));
+                .anyMatch(probe -> probe.isOk() && probe.cachedTokens().orElse(0) == 0));
     }
 
     /** What a leg's counters say of the rule. */
@@ -146,8 +147,9 @@ public final class UntoldZeros {
                 .map(EngineShare::cachedTokens)
                 .mapToLong(OptionalLong::orElseThrow)
                 .sum();
-        return OptionalLong.of(
-                counted - all(leg).mapToLong(request -> request.cachedTokens().orElse(0)).sum());
+        return OptionalLong.of(counted
+                - all(leg).mapToLong(request -> request.cachedTokens().orElse(0))
+                        .sum());
     }
 
     /** An answer without any usage tells nothing by what it has not. */

@@ -58,10 +58,8 @@ final class HttpHoldRoutes implements HoldRoutes {
 
     @Override
     public Optional<String> closeSession(String session) {
-        String body = ControlHttp.JSON
-                .createObjectNode()
-                .put("session_id", session)
-                .toString();
+        String body =
+                ControlHttp.JSON.createObjectNode().put("session_id", session).toString();
         String problem = "";
         for (int tried = 1; tried <= CLOSE_TRIES; tried++) {
             try {

@@ -9,8 +9,8 @@ import io.holdfast.loadtest.analysis.ControlAnalysis;
 import io.holdfast.loadtest.analysis.ControlResult;
 import io.holdfast.loadtest.analysis.Gates;
 import io.holdfast.loadtest.analysis.Result;
-import io.holdfast.loadtest.analysis.UntoldZeros;
 import io.holdfast.loadtest.analysis.RunStatus;
+import io.holdfast.loadtest.analysis.UntoldZeros;
 import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.EngineFacts;
 import io.holdfast.loadtest.journal.Journal;
@@ -429,8 +429,7 @@ public final class LoadTestRun {
                 keepToLookAt(List.of(leg));
                 standing++;
                 measured++;
-                LegRecord shown =
-                        UntoldZeros.of(header, List.of(leg)).legs().getFirst();
+                LegRecord shown = UntoldZeros.of(header, List.of(leg)).legs().getFirst();
                 progress.on(new LegFinished(
                         shown,
                         leg.probeMillis(),

@@ -66,11 +66,7 @@ public record Sweep(
      * @param tokensASecond that the server took and gave in the floods of baseline legs
      */
     public record Level(
-            SweepPlan.Level planned,
-            Result result,
-            Verdict alone,
-            Pressure pressure,
-            OptionalDouble tokensASecond) {
+            SweepPlan.Level planned, Result result, Verdict alone, Pressure pressure, OptionalDouble tokensASecond) {
         /** Its effect for the others; absent where the pressure is not known, or there is no effect to be had. */
         public Optional<DoseResponse.Level> dose() {
             return Sweep.dose(planned, result, pressure);

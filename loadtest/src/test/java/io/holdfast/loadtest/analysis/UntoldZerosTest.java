@@ -29,7 +29,11 @@ final class UntoldZerosTest {
 
     private static RequestRecord without(RequestRecord request) {
         return Legs.request(
-                request.number(), request.role(), request.cycle(), request.ttftMillis().orElseThrow(), OptionalInt.empty());
+                request.number(),
+                request.role(),
+                request.cycle(),
+                request.ttftMillis().orElseThrow(),
+                OptionalInt.empty());
     }
 
     private static LegRecord counting(LegRecord leg, long morePrompt, long moreCached) {

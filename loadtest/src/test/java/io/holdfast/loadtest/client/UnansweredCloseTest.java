@@ -52,8 +52,8 @@ final class UnansweredCloseTest {
     void closeThatIsAnsweredAtTheSecondTime_isAClose() {
         Result result = run(number -> number == IN_REHEARSAL + 1, settings -> settings);
         assertThat(result.legs())
-                .allSatisfy(leg -> assertThat(leg.release().kind())
-                        .isIn(ReleaseReceipt.Kind.RELEASED, ReleaseReceipt.Kind.SHAM));
+                .allSatisfy(leg ->
+                        assertThat(leg.release().kind()).isIn(ReleaseReceipt.Kind.RELEASED, ReleaseReceipt.Kind.SHAM));
         assertThat(result.cacheProof().kept()).isEqualTo(Answer.YES);
         assertThat(result.warnings()).noneMatch(warning -> warning.contains("/close_session"));
     }
