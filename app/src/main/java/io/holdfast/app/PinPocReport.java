@@ -58,8 +58,7 @@ final class PinPocReport {
     static String spread(PinPocFiles.Spread of) {
         return String.format(Locale.ROOT, "mean=%.2fms, std=%.2fms", of.mean(), of.std())
                 + of.ci95()
-                        .map(ci ->
-                                String.format(Locale.ROOT, ", 95 %% interval %.2f to %.2fms", ci.low(), ci.high()))
+                        .map(ci -> String.format(Locale.ROOT, ", 95 %% interval %.2f to %.2fms", ci.low(), ci.high()))
                         .orElse("");
     }
 

@@ -270,7 +270,9 @@ public final class PinPocFiles {
                         : leg.arm() == Arm.PINNED ? "pinned" : "baseline";
                 pair.set(name, metrics(step, leg));
                 if (leg.arm() == Arm.PINNED) {
-                    pair.put("blocks_pinned", verified(leg, run.header().engine().pageTokensOrUsual()))
+                    pair.put(
+                                    "blocks_pinned",
+                                    verified(leg, run.header().engine().pageTokensOrUsual()))
                             .put("blocks_asked", leg.hold().wantedBlocks());
                 }
             }
