@@ -28,7 +28,8 @@ final class EngineObserverTest {
     private static final long MILLI = 1_000_000;
     private static final long ORIGIN = 7_000_000_000L;
 
-    private final EngineObserver events = new EngineObserver(RequestRules.vllm(), request -> false, heldUse(), true, () -> {});
+    private final EngineObserver events =
+            new EngineObserver(RequestRules.vllm(), request -> false, heldUse(), true, () -> {});
     private long nanos = MILLI;
     private long sequence;
 

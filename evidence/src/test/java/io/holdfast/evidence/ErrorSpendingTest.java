@@ -63,7 +63,6 @@ final class ErrorSpendingTest {
                 .hasMessage(
                         "Looks 3 to 20 cannot spend an error of 0.5: it lies between 0 and 0.5, and the first look is"
                                 + " one of them.");
-        assertThatThrownBy(() -> new ErrorSpending(0.05, 2, 3))
-                .isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> new ErrorSpending(0.05, 2, 3)).isInstanceOf(IllegalArgumentException.class);
     }
 }

@@ -415,8 +415,8 @@ final class ConfigKeys {
                     "automatic",
                     Change.ANEW,
                     "how long holds are on or off at a time",
-                    "automatic is 60 to 1800 s: three times as long as blocks stay and until prefixes are used again, and"
-                            + " long enough for its requests"),
+                    "automatic is 60 to 1800 s: three times as long as blocks stay and until prefixes are used again,"
+                            + " and long enough for its requests"),
             key(
                     "ttftOffShare",
                     Form.NUMBER,

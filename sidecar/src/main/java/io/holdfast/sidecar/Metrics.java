@@ -218,12 +218,16 @@ final class Metrics {
                 engine,
                 "holdfast.computed.effect.low.percent",
                 "The lower end of the 95 % interval of that change",
-                each -> each.interval95Percent().stream().mapToDouble(Interval::low).findFirst());
+                each -> each.interval95Percent().stream()
+                        .mapToDouble(Interval::low)
+                        .findFirst());
         computed(
                 engine,
                 "holdfast.computed.effect.high.percent",
                 "The upper end of the 95 % interval of that change",
-                each -> each.interval95Percent().stream().mapToDouble(Interval::high).findFirst());
+                each -> each.interval95Percent().stream()
+                        .mapToDouble(Interval::high)
+                        .findFirst());
         computed(
                 engine,
                 "holdfast.computed.share.percent",
@@ -479,15 +483,17 @@ final class Metrics {
     }
 
     private void computed(
-            EngineLink engine,
-            String name,
-            String description,
-            Function<TtftEffect.Computed, OptionalDouble> value) {
+            EngineLink engine, String name, String description, Function<TtftEffect.Computed, OptionalDouble> value) {
         gauge(
                 engine,
                 name,
                 description,
-                link -> link.view().ttft().computed().map(value).orElse(OptionalDouble.empty()).orElse(Double.NaN));
+                link -> link.view()
+                        .ttft()
+                        .computed()
+                        .map(value)
+                        .orElse(OptionalDouble.empty())
+                        .orElse(Double.NaN));
     }
 
     private void gauge(EngineLink engine, String name, String what, ToDoubleFunction<EngineLink> value) {

@@ -67,20 +67,26 @@ record Verdict(Word word, String sentence) {
      * The effects that are the result, each with its interval; absent where there are none. An estimate that could as well be
      * none would be taken for one, and is left out beside another that could not.
      */
-    private static Optional<String> results(
-            TtftEffect effect, Word word, String first, String colon, String over) {
+    private static Optional<String> results(TtftEffect effect, Word word, String first, String colon, String over) {
         Optional<String> tokens = word == Word.HELPS && fewer(effect) ? saved(effect, colon, over) : Optional.empty();
         Optional<String> times = effect.effectPercent().isEmpty()
                 ? Optional.empty()
-                : Optional.of(tokens.isPresent() && !sooner(effect)
-                        ? first
-                                + effect.interval95Percent().map(Verdict::span).orElse("neither sooner nor later")
-                                + " (95 % interval" + over + ")"
-                        : first + sooner(effect.effectPercent().getAsDouble())
-                                + effect.interval95Percent()
-                                        .map(interval -> " (95 % interval" + colon + span(interval) + over + ")")
-                                        .orElse(""));
-        return tokens.isPresent() ? tokens.map(said -> said + times.map(time -> "; " + time).orElse("")) : times;
+                : Optional.of(
+                        tokens.isPresent() && !sooner(effect)
+                                ? first
+                                        + effect.interval95Percent()
+                                                .map(Verdict::span)
+                                                .orElse("neither sooner nor later")
+                                        + " (95 % interval" + over + ")"
+                                : first
+                                        + sooner(effect.effectPercent().getAsDouble())
+                                        + effect.interval95Percent()
+                                                .map(interval ->
+                                                        " (95 % interval" + colon + span(interval) + over + ")")
+                                                .orElse(""));
+        return tokens.isPresent()
+                ? tokens.map(said -> said + times.map(time -> "; " + time).orElse(""))
+                : times;
     }
 
     private static boolean fewer(TtftEffect effect) {
@@ -98,19 +104,20 @@ record Verdict(Word word, String sentence) {
 
     /** Who computes how much less; absent where nothing is known of it. */
     private static Optional<String> saved(TtftEffect effect, String colon, String over) {
-        return effect.computed().flatMap(computed -> computed.interval95Percent().map(interval -> {
-            String who = computed.sharePercent().isPresent()
-                    ? String.format(
-                            Locale.ROOT,
-                            "requests that use held prefixes, %.2g %% of all, compute ",
-                            computed.sharePercent().getAsDouble())
-                    : "requests compute ";
-            return who
-                    + (interval.high() < 0 && computed.effectPercent().isPresent()
-                            ? fewer(computed.effectPercent().getAsDouble()) + " prompt tokens (95 % interval" + colon
-                                    + range(interval, Verdict::fewer) + over + ")"
-                            : range(interval, Verdict::fewer) + " prompt tokens (95 % interval" + over + ")");
-        }));
+        return effect.computed()
+                .flatMap(computed -> computed.interval95Percent().map(interval -> {
+                    String who = computed.sharePercent().isPresent()
+                            ? String.format(
+                                    Locale.ROOT,
+                                    "requests that use held prefixes, %.2g %% of all, compute ",
+                                    computed.sharePercent().getAsDouble())
+                            : "requests compute ";
+                    return who
+                            + (interval.high() < 0 && computed.effectPercent().isPresent()
+                                    ? fewer(computed.effectPercent().getAsDouble()) + " prompt tokens (95 % interval"
+                                            + colon + range(interval, Verdict::fewer) + over + ")"
+                                    : range(interval, Verdict::fewer) + " prompt tokens (95 % interval" + over + ")");
+                }));
     }
 
     private static String fewer(double percent) {

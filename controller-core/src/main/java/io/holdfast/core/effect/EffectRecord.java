@@ -64,8 +64,7 @@ final class EffectRecord {
     /** The same with its reason. */
     record Finding(Verdict verdict, String said) {}
 
-    private static final Finding OPEN =
-            new Finding(Verdict.OPEN, "the interval still contains both gain and loss");
+    private static final Finding OPEN = new Finding(Verdict.OPEN, "the interval still contains both gain and loss");
     private static final Finding LOSS = new Finding(Verdict.LOSS, "holds lengthen time to first token");
     private static final Finding TOKENS_SLOWER =
             new Finding(Verdict.TOKENS_SLOWER, "holds lengthen the time between tokens");
@@ -100,7 +99,9 @@ final class EffectRecord {
         }
 
         private Optional<SequentialComparison> computed() {
-            return Stream.of(computedByUsers, computedByAll).filter(this::enough).findFirst();
+            return Stream.of(computedByUsers, computedByAll)
+                    .filter(this::enough)
+                    .findFirst();
         }
 
         private boolean enough(SequentialComparison comparison) {
@@ -152,9 +153,7 @@ final class EffectRecord {
         window.load().ifPresent(running -> load = running);
         WindowValue value = new WindowValue(number, on, Math.log(measured.seconds()), List.of(promptLog, load));
         to.fresh = to.ttft.add(value);
-        to.watches.stream()
-                .filter(watch -> watch.of() == ChangeWatch.Of.TIMES)
-                .forEach(watch -> watch.add(value));
+        to.watches.stream().filter(watch -> watch.of() == ChangeWatch.Of.TIMES).forEach(watch -> watch.add(value));
         window.itlSeconds()
                 .filter(seconds -> seconds > 0)
                 .ifPresent(seconds ->
@@ -176,8 +175,8 @@ final class EffectRecord {
         if (part.isEmpty()) {
             return;
         }
-        WindowValue value = new WindowValue(
-                number, on, Math.log(Math.max(LEAST_COMPUTED, part.getAsDouble())), List.of(promptLog));
+        WindowValue value =
+                new WindowValue(number, on, Math.log(Math.max(LEAST_COMPUTED, part.getAsDouble())), List.of(promptLog));
         to.fresh |= comparison.add(value);
         if (to.computed().filter(judged -> judged == comparison).isPresent()) {
             to.watches.stream()
@@ -231,10 +230,8 @@ final class EffectRecord {
             return SOONER;
         }
         Optional<String> better = of.classes.entrySet().stream()
-                .filter(each -> each.getValue()
-                        .look()
-                        .filter(EffectRecord::worthHaving)
-                        .isPresent())
+                .filter(each ->
+                        each.getValue().look().filter(EffectRecord::worthHaving).isPresent())
                 .map(Map.Entry::getKey)
                 .findFirst();
         if (better.isPresent()) {
@@ -276,8 +273,8 @@ final class EffectRecord {
             Optional<Look> tokens = each.computed().flatMap(SequentialComparison::look);
             boolean byTokens = tokens.filter(EffectRecord::worthHaving).isPresent();
             if (byTokens) {
-                each.watches.add(
-                        new ChangeWatch(ChangeWatch.Of.TOKENS, tokens.orElseThrow().fit()));
+                each.watches.add(new ChangeWatch(
+                        ChangeWatch.Of.TOKENS, tokens.orElseThrow().fit()));
             }
             each.ttft
                     .look()
@@ -292,9 +289,8 @@ final class EffectRecord {
         if (each.fresh && each.ttft.look().filter(Look::loss).isPresent()) {
             return Optional.of("it is measured anew, since " + LOSS.said + " by now");
         }
-        Optional<String> change = each.watches.stream()
-                .flatMap(watch -> watch.change().stream())
-                .findFirst();
+        Optional<String> change =
+                each.watches.stream().flatMap(watch -> watch.change().stream()).findFirst();
         if (change.isEmpty() && !each.watches.isEmpty() && each.watches.stream().allMatch(ChangeWatch::old)) {
             watch();
         }

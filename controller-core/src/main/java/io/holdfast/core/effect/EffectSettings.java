@@ -22,8 +22,7 @@ public record EffectSettings(Optional<Duration> window, double offShare, double 
 
     public EffectSettings {
         if (window.filter(length -> !length.isPositive()).isPresent()) {
-            throw new IllegalArgumentException(
-                    "window must be longer than zero, it is " + window.orElseThrow() + ".");
+            throw new IllegalArgumentException("window must be longer than zero, it is " + window.orElseThrow() + ".");
         }
         if (!(offShare >= 0 && offShare <= MOST_OFF)) {
             throw new IllegalArgumentException("offShare must be from 0 to " + MOST_OFF + ", it is " + offShare + ".");

@@ -90,9 +90,13 @@ final class Pacing {
         if (fixed.isPresent()) {
             return;
         }
-        long wanted = Math.max(SHORTEST, TIMES * cache.residence().map(Duration::toNanos).orElse(0L));
+        long wanted = Math.max(
+                SHORTEST, TIMES * cache.residence().map(Duration::toNanos).orElse(0L));
         wanted = Math.max(
-                wanted, Math.min(LONGEST_FOR_REUSE, TIMES * cache.reuse().map(Duration::toNanos).orElse(0L)));
+                wanted,
+                Math.min(
+                        LONGEST_FOR_REUSE,
+                        TIMES * cache.reuse().map(Duration::toNanos).orElse(0L)));
         OptionalDouble rate = rate();
         if (rate.isPresent()) {
             wanted = Math.max(wanted, (long) Math.min(LONGEST, ENOUGH_REQUESTS / rate.getAsDouble() * SECOND));
@@ -135,8 +139,8 @@ final class Pacing {
         if (rate.getAsDouble() * counted < fewestRequests) {
             return String.format(
                     Locale.ROOT,
-                    "no answer is to be expected at this traffic: %.3g requests a minute are %.0f in the part of a window"
-                            + " that counts, and it takes %d%s",
+                    "no answer is to be expected at this traffic: %.3g requests a minute are %.0f in the part of a"
+                            + " window that counts, and it takes %d%s",
                     60 * rate.getAsDouble(),
                     Math.floor(rate.getAsDouble() * counted),
                     fewestRequests,
@@ -149,8 +153,11 @@ final class Pacing {
         double first = minutes(steady + Math.max(4 - windows % 4, FIRST_WINDOWS - windows));
         double most = minutes(steady + MOST_ARE_KNOWN - windows);
         return String.format(
-                Locale.ROOT, "an answer takes about %s to %s%s at this traffic", shortly(first, most), time(most), windows
-                        == 0 ? "" : " more");
+                Locale.ROOT,
+                "an answer takes about %s to %s%s at this traffic",
+                shortly(first, most),
+                time(most),
+                windows == 0 ? "" : " more");
     }
 
     private double minutes(int windows) {

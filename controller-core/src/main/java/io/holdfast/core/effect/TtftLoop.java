@@ -141,7 +141,8 @@ public final class TtftLoop {
         }
         if (holding) {
             heldNanos += Math.max(
-                    0, Math.min(nowNanos, startedNanos + windowNanos) - Math.max(lookedNanos, startedNanos + skipNanos));
+                    0,
+                    Math.min(nowNanos, startedNanos + windowNanos) - Math.max(lookedNanos, startedNanos + skipNanos));
         }
         lookedNanos = nowNanos;
         trouble = stall.or(queue::trouble);
@@ -187,8 +188,8 @@ public final class TtftLoop {
     }
 
     /**
-     * Returns which round of windows it is; in one both arms have the same share, as far as windows are ready. What is compared in both has to be chosen
-     * before it.
+     * Returns the number of this round of windows, in which each arm has its share. What is compared in both has to be
+     * chosen before it.
      */
     public long round() {
         return round;

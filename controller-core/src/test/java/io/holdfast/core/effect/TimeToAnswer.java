@@ -16,7 +16,10 @@ final class TimeToAnswer {
 
     private enum Way {
         /** Windows of five minutes, and nothing but times: as the loop was before it judged computed tokens. */
-        TIMES_ALONE("times alone, windows of 300 s", Told.NOTHING, EffectSettings.DEFAULTS.withWindow(Duration.ofSeconds(300))),
+        TIMES_ALONE(
+                "times alone, windows of 300 s",
+                Told.NOTHING,
+                EffectSettings.DEFAULTS.withWindow(Duration.ofSeconds(300))),
         COUNTERS("by default, cached tokens told", Told.CACHED_TOKENS, EffectSettings.DEFAULTS),
         EVENTS("by default, with events", Told.CACHED_TOKENS_AND_EVENTS, EffectSettings.DEFAULTS);
 

@@ -159,9 +159,7 @@ final class TrafficByTime {
                 - 0.05 * (busy - 1)
                 + (requests > users ? 0.35 * random.nextGaussian() / Math.sqrt(requests - users) : 0);
         double noise = times.next() + (requests > 0 ? ofARequest * random.nextGaussian() / Math.sqrt(requests) : 0);
-        double ttft = 0.2
-                * Math.pow(longer, 0.8)
-                * Math.exp(0.1 * busy + 0.02 * busy * busy + noise + effect * arm);
+        double ttft = 0.2 * Math.pow(longer, 0.8) * Math.exp(0.1 * busy + 0.02 * busy * busy + noise + effect * arm);
         count += requests;
         seconds += requests * ttft;
         promptTokens += users * USERS_PROMPT + othersPrompt;

@@ -376,8 +376,9 @@ final class TtftLoopTest {
         windows(14);
         assertThat(state()).isEqualTo(State.NO_BENEFIT);
         assertThat(reason())
-                .isEqualTo("holds do not shorten time to first token by 3.00 % or more, and requests do not compute that"
-                        + " much fewer prompt tokens");
+                .isEqualTo(
+                        "holds do not shorten time to first token by 3.00 % or more, and requests do not compute that"
+                                + " much fewer prompt tokens");
         assertThat(loop.off().map(Why::code)).contains(Reason.NO_BENEFIT);
         settings = new EffectSettings(Optional.of(Duration.ofSeconds(WINDOW)), 0.05, 0.01);
         loop = make();
@@ -483,8 +484,9 @@ final class TtftLoopTest {
         assertThat(loop.effect().windows()).isZero();
         assertThat(arms).containsOnly(true);
         assertThat(reason())
-                .endsWith("something was held for 3 % of it, and it takes half, so that what was not held does not count"
-                        + " as held");
+                .endsWith(
+                        "something was held for 3 % of it, and it takes half, so that what was not held does not count"
+                                + " as held");
         holds = true;
         windows(14);
         assertThat(loop.effect().windows()).isEqualTo(12);
@@ -558,8 +560,7 @@ final class TtftLoopTest {
         on = 0.1;
         windows(14);
         assertThat(state()).isEqualTo(State.NO_BENEFIT);
-        assertThat(reason())
-                .endsWith("nobody tells what is found in the cache, so computed tokens are not judged");
+        assertThat(reason()).endsWith("nobody tells what is found in the cache, so computed tokens are not judged");
     }
 
     @Test
