@@ -38,8 +38,7 @@ final class HeldUseTest {
         return Hold.requested(
                 id,
                 HoldOrigin.REQUESTED,
-                new HoldRequest(
-                        LongStream.range(first, first + blocks).toArray(), Duration.ofHours(1)),
+                new HoldRequest(LongStream.range(first, first + blocks).toArray(), Duration.ofHours(1)),
                 0,
                 "asked for");
     }
@@ -153,7 +152,8 @@ final class HeldUseTest {
             effect = own.controller.view().ttft();
         }
         assertThat(effect.state())
-                .as("%s, %s", effect, own.controller.view().holds()).isEqualTo(TtftEffect.State.PROVEN);
+                .as("%s, %s", effect, own.controller.view().holds())
+                .isEqualTo(TtftEffect.State.PROVEN);
         assertThat(effect.reason())
                 .isEqualTo("requests that use held prefixes, 10 % of all, compute fewer prompt tokens with holds");
         assertThat(effect.computed().orElseThrow().effectPercent().orElseThrow())

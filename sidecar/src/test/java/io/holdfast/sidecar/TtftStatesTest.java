@@ -161,7 +161,9 @@ final class TtftStatesTest {
             JsonObject computed = found.getJsonObject("computed");
             assertThat(computed).as(bed::soFar).isNotNull();
             assertThat(computed.getString("of")).as(bed::soFar).isEqualTo("users");
-            assertThat(computed.getJsonArray("interval95Percent").getDouble(1)).as(bed::soFar).isNegative();
+            assertThat(computed.getJsonArray("interval95Percent").getDouble(1))
+                    .as(bed::soFar)
+                    .isNegative();
             assertThat(found.getDouble("offSeconds")).isPositive();
             assertThat(bed.client.metric("holdfast_ttft_state{engine=\"demo\",state=\"proven\"}"))
                     .isEqualTo(1);

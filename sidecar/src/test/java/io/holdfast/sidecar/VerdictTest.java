@@ -85,8 +85,8 @@ class VerdictTest {
                 .isEqualTo(new Verdict(
                         Verdict.Word.HELPS,
                         "With holds requests that use held prefixes, 9.8 % of all, compute 88.0 % fewer prompt tokens"
-                                + " (95 % interval: 86.0 % to 90.0 % fewer); the first token comes 4.0 % sooner to 2.0 %"
-                                + " later (95 % interval)."));
+                            + " (95 % interval: 86.0 % to 90.0 % fewer); the first token comes 4.0 % sooner to 2.0 %"
+                            + " later (95 % interval)."));
         assertThat(verdict.shortly(effect))
                 .contains("requests that use held prefixes, 9.8 % of all, compute 88.0 % fewer prompt tokens (95 %"
                         + " interval 86.0 % to 90.0 % fewer, 12 windows); first token 4.0 % sooner to 2.0 % later (95 %"
