@@ -101,13 +101,6 @@ final class LoadtestAaCommand implements Callable<Integer> {
             description = "Words of each of them (default: ${DEFAULT-VALUE}).")
     private int floodTokens;
 
-    @Option(
-            names = "--output-tokens",
-            paramLabel = "N",
-            defaultValue = "16",
-            description = "Tokens that a probe generates (default: ${DEFAULT-VALUE}).")
-    private int outputTokens;
-
     @Mixin
     private JournalOptions journal = new JournalOptions();
 
@@ -141,7 +134,7 @@ final class LoadtestAaCommand implements Callable<Integer> {
             }
         }
         Arrivals arrivals = load.arrivals();
-        FloodShape shape = load.shape(floodRequests, floodTokens).withOutputTokens(1, outputTokens);
+        FloodShape shape = load.shape(floodRequests, floodTokens);
         LoadTestSettings settings = settings(
                 started.kept(new RunAgain(server, List.of(), shape, arrivals, flush.path(), ask.ca(), ArmOptions.none())
                         .options()),

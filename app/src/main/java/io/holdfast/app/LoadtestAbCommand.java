@@ -9,6 +9,7 @@ import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /** Baseline and pinned legs against a server, judged. */
@@ -32,6 +33,11 @@ final class LoadtestAbCommand implements Callable<Integer> {
     @Mixin
     private JournalOptions journal = new JournalOptions();
 
+    @Option(
+            names = "--plan",
+            description = "Say what would be sent and how long it would take, by a few requests, and end.")
+    private boolean planOnly;
+
     @Mixin
     private ExpectOptions expect = new ExpectOptions();
 
@@ -44,7 +50,14 @@ final class LoadtestAbCommand implements Callable<Integer> {
     public Integer call() {
         output.check();
         AbOptions.Ab ab = options.ab();
-        Path file = journal.file("run");
+        Path file = journal.file(spec.name());
+        if (planOnly) {
+            return LoadtestBench.untilStopped(
+                    output.beside(spec.commandLine()),
+                    bench -> options.plan(
+                            ab, file, bench, output.isJson(), spec.commandLine().getOut()),
+                    () -> ExitCode.STOPPED);
+        }
         LoadtestCommand.checkFolder(file);
         Journal.refuseExisting(file);
         if (output.isBackground()) {

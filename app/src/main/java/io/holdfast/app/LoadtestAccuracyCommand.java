@@ -79,8 +79,9 @@ final class LoadtestAccuracyCommand implements Callable<Integer> {
             description = "Under way at a time (default: ${DEFAULT-VALUE}).")
     private int parallel;
 
+    @FormerName("--max-tokens")
     @Option(
-            names = "--max-tokens",
+            names = "--output-tokens",
             paramLabel = "N",
             defaultValue = "256",
             description = "Of an answer (default: ${DEFAULT-VALUE}).")
@@ -103,7 +104,8 @@ final class LoadtestAccuracyCommand implements Callable<Integer> {
         URI url = server.server();
         if (number < 1 || shots < 0 || tokens < 1 || parallel < 1 || parallel > MOST_PARALLEL) {
             throw new CommandException(
-                    "--num-questions and --max-tokens are at least 1, --num-shots at least 0, and --parallel is 1 to "
+                    "--num-questions and --output-tokens are at least 1, --num-shots at least 0, and --parallel is 1"
+                            + " to "
                             + MOST_PARALLEL + ".");
         }
         Optional<Accuracy> before = Optional.ofNullable(against).map(Accuracy::read);

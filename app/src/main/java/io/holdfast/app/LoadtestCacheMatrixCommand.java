@@ -69,15 +69,17 @@ final class LoadtestCacheMatrixCommand implements Callable<Integer> {
             description = "How answers come (default: ${DEFAULT-VALUE}).")
     private List<String> ways = List.of();
 
+    @FormerName("--passes")
     @Option(
-            names = "--passes",
+            names = "--repeat",
             paramLabel = "N",
             defaultValue = "3",
             description = "How often each runs (default: ${DEFAULT-VALUE}).")
     private int passes;
 
+    @FormerName("--max-tokens")
     @Option(
-            names = "--max-tokens",
+            names = "--output-tokens",
             paramLabel = "N",
             defaultValue = "64",
             description = "Tokens of each answer (default: ${DEFAULT-VALUE}).")

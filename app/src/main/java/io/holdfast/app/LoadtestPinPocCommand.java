@@ -52,8 +52,9 @@ final class LoadtestPinPocCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec = CommandSpec.create();
 
+    @FormerName("--url")
     @Option(
-            names = "--url",
+            names = "--engine",
             paramLabel = "URL",
             description = "The engine's HTTP address (default: http://127.0.0.1:PORT).")
     private @Nullable URI url;
@@ -109,8 +110,9 @@ final class LoadtestPinPocCommand implements Callable<Integer> {
             description = "Requests of a leg (default: ${DEFAULT-VALUE}).")
     private int requests;
 
+    @FormerName("--max-tokens")
     @Option(
-            names = "--max-tokens",
+            names = "--output-tokens",
             paramLabel = "N",
             defaultValue = "64",
             description = "Tokens of each answer (default: ${DEFAULT-VALUE}).")
@@ -187,7 +189,7 @@ final class LoadtestPinPocCommand implements Callable<Integer> {
         if (url == null && (port < 1 || port > LoadtestCommand.MOST_PORT)) {
             throw new CommandException("--port is 1 to " + LoadtestCommand.MOST_PORT + ", not " + port + ".");
         }
-        LoadtestCommand.checkAddress("--url", server);
+        LoadtestCommand.checkAddress("--engine", server);
         ArmOptions.Way way = arm.way(requests, false);
         Optional.ofNullable(route).ifPresent(way::refuseTextFor);
         if (Files.exists(out) && !Files.isDirectory(out)) {

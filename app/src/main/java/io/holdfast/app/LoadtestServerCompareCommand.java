@@ -61,8 +61,9 @@ final class LoadtestServerCompareCommand implements Callable<Integer> {
             description = "How many lives each server has (default: ${DEFAULT-VALUE}).")
     private int repeat;
 
+    @FormerName("--pairs")
     @Option(
-            names = "--pairs",
+            names = "--rounds",
             paramLabel = "N",
             description = "Judge the reference against each other server by so many rounds of three pairs of lives, in"
                     + " place of --repeat; 4 are the fewest that can show anything.")
@@ -72,7 +73,7 @@ final class LoadtestServerCompareCommand implements Callable<Integer> {
             names = "--judge",
             paramLabel = "METRIC",
             defaultValue = "output_throughput",
-            description = "What is judged with --pairs, as e2e_p50; cells of 'decode' are judged by itl_p50 (default:"
+            description = "What is judged with --rounds, as e2e_p50; cells of 'decode' are judged by itl_p50 (default:"
                     + " ${DEFAULT-VALUE}).")
     private String metric = "";
 

@@ -46,7 +46,8 @@ final class LoadtestTraceCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec = CommandSpec.create();
 
-    @Option(names = "--url", paramLabel = "URL", required = true, description = "The server's address.")
+    @FormerName("--url")
+    @Option(names = "--engine", paramLabel = "URL", required = true, description = "The engine's HTTP address.")
     private URI url = URI.create("");
 
     @Mixin
@@ -89,7 +90,7 @@ final class LoadtestTraceCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        LoadtestCommand.checkAddress("--url", url);
+        LoadtestCommand.checkAddress("--engine", url);
         OptionValues.between("--prompt-tokens", promptTokens, 1, 1_000_000);
         OptionValues.between("--output-tokens", outputTokens, 1, 100_000);
         batches.forEach(batch -> OptionValues.between("--steps", batch, 1, MOST_BATCH));

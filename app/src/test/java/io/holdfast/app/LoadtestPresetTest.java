@@ -59,14 +59,14 @@ final class LoadtestPresetTest {
                 "serving --resume|--resume goes on in a folder; name it by --out.",
                 "radix --order A,B,C|The order is A,B,C; write each of A,B,C,D once.",
                 "radix --requests 0|--requests is 0; write 1 to 100000.",
-                "radix --answer-tokens 0|--answer-tokens and --capacity-tokens are at least 1.",
-                "baseline-story --prompt-len 0|--prompt-len is 0; write at least 1.",
+                "radix --output-tokens 0|--output-tokens and --capacity-tokens are at least 1.",
+                "baseline-story --prompt-tokens 0|--prompt-tokens is 0; write at least 1.",
                 "kvcached-overhead --config nosuch.yaml|There is no file nosuch.yaml; name a bench-config.yaml.",
                 "accuracy --questions nosuch.jsonl|There is no file nosuch.jsonl; name one with a question in each"
                         + " line."
             })
     void badInput_isASentence(String line, String said) {
-        assertThat(CommandRun.by(("loadtest preset " + line + " --url http://127.0.0.1:1").split(" ", -1))
+        assertThat(CommandRun.by(("loadtest preset " + line + " --engine http://127.0.0.1:1").split(" ", -1))
                         .badInput())
                 .contains(said);
     }
@@ -99,7 +99,7 @@ final class LoadtestPresetTest {
                 "loadtest",
                 "preset",
                 "radix",
-                "--url",
+                "--engine",
                 emulator.uri().toString(),
                 "--requests",
                 "5",

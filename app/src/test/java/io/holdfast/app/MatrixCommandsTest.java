@@ -45,7 +45,7 @@ final class MatrixCommandsTest {
                     "loadtest",
                     "preset",
                     "cache-matrix",
-                    "--url",
+                    "--engine",
                     emulator.uri().toString(),
                     "--contexts",
                     "1=64",
@@ -102,7 +102,7 @@ final class MatrixCommandsTest {
         LoadFolder files = LoadFolder.create(out, Suite.plan("cache-matrix", Map.of("sameTexts", "true"), legs));
         files.add(ended(legs.getFirst()));
         CommandRun run = CommandRun.by(
-                "loadtest", "preset", "cache-matrix", "--url", NOBODY, "--out", out.toString(), "--resume");
+                "loadtest", "preset", "cache-matrix", "--engine", NOBODY, "--out", out.toString(), "--resume");
         assertThat(run.code()).isEqualTo(ExitCode.OK);
         assertThat(run.err()).isEmpty();
         assertThat(run.out())
@@ -164,7 +164,7 @@ final class MatrixCommandsTest {
                 "server-compare --variants none.yaml --judge speed|which is no metric"
             })
     void badInput_isASentence(String line, String mend) {
-        String[] words = ("loadtest preset " + line + " --url " + NOBODY).split(" ", -1);
+        String[] words = ("loadtest preset " + line + " --engine " + NOBODY).split(" ", -1);
         assertThat(CommandRun.by(words).badInput()).contains(mend);
     }
 
@@ -180,7 +180,7 @@ final class MatrixCommandsTest {
                                 "loadtest",
                                 "preset",
                                 "server-compare",
-                                "--url",
+                                "--engine",
                                 NOBODY,
                                 "--variants",
                                 file.toString(),

@@ -188,7 +188,7 @@ public final class Radix implements Preset {
             throw new LoadTestException(String.format(
                     Locale.ROOT,
                     "The cache holds %,d tokens, of which scenarios A to C may take %.0f %%, and they ask for %,d; ask"
-                            + " for less by --requests or --answer-tokens, or give the server more memory.",
+                            + " for less by --requests or --output-tokens, or give the server more memory.",
                     capacity,
                     100 * ROOM,
                     needed));

@@ -29,8 +29,7 @@ public record ShareText(RunHeader header, String finding, Optional<String> hardw
     public String issue() {
         return "# " + finding + "\n\n"
                 + "1. **Hardware.** "
-                + hardware.map(MarkdownReport::escaped)
-                        .orElse("Not recorded: write GPU model, its memory, and the CPU here.")
+                + hardware.map(MarkdownReport::escaped).orElseGet(() -> MarkdownReport.escaped(recorded()))
                 + "\n"
                 + "2. **Software.** " + MarkdownReport.escaped(software()) + "\n"
                 + "3. **Configuration.** " + MarkdownReport.escaped(configuration()) + "\n"
@@ -46,6 +45,20 @@ public record ShareText(RunHeader header, String finding, Optional<String> hardw
                 + ": every request of every leg, with its stamps.\n"
                 + "5. **How to run it again.** The commands are in `REPRODUCE.md`; seed " + header.seed()
                 + ", workload `" + header.workload().id() + "`.\n";
+    }
+
+    /** What the run's own record has of the machine that sent the load, which may be another one than the server's. */
+    private String recorded() {
+        Map<String, String> environment = header.environment();
+        if (environment.isEmpty()) {
+            return "Not recorded: write GPU model, its memory, and the CPU here.";
+        }
+        return "GPU " + environment.getOrDefault("gpu", "unknown") + ", driver "
+                + environment.getOrDefault("driver", "unknown") + "; processor "
+                + environment.getOrDefault("processor", "unknown") + ", "
+                + environment.getOrDefault("cores", "unknown") + " cores, memory "
+                + environment.getOrDefault("memory", "unknown")
+                + " (of the machine that sent the load: write what the server runs on, where it is another one).";
     }
 
     private String software() {
