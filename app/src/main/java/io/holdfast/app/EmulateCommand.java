@@ -227,7 +227,7 @@ final class EmulateCommand implements Callable<Integer> {
     @Override
     public Integer call() throws InterruptedException {
         if (listFaults) {
-            spec.commandLine().getOut().print(FaultCatalogue.text());
+            TerminalText.plain(spec.commandLine().getOut()).text(FaultCatalogue.text());
             spec.commandLine().getOut().flush();
             return ExitCode.OK;
         }

@@ -91,7 +91,11 @@ public final class Holdfast implements Runnable {
     /** All commands, as they are parsed. */
     static CommandLine commandLine(IFactory factory) {
         CommandLine command = new CommandLine(new Holdfast(), factory);
-        Optional.ofNullable(command.getSubcommands().get(LoadtestCommand.NAME)).ifPresent(LoadtestCommand.GROUPS::on);
+        Optional.ofNullable(command.getSubcommands().get(LoadtestCommand.NAME)).ifPresent(loadtest -> {
+            LoadtestCommand.GROUPS.on(loadtest);
+            Optional.ofNullable(loadtest.getSubcommands().get("preset"))
+                    .ifPresent(presets -> LoadtestPresetCommand.withVerdict(presets, factory));
+        });
         command.setCaseInsensitiveEnumValuesAllowed(true);
         command.registerConverter(URI.class, Holdfast::address);
         return command;

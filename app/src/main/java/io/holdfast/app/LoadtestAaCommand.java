@@ -39,6 +39,12 @@ import picocli.CommandLine.Spec;
                     + " seen. Nothing is held and nothing is judged.",
             "Exit code 3 when fewer than 4 pairs stand."
         },
+        footer = {
+            "",
+            "Examples:",
+            "  holdfast loadtest aa --engine http://127.0.0.1:8000 --plan",
+            "  holdfast loadtest aa --engine http://127.0.0.1:8000 --api chat --pairs 8"
+        },
         sortOptions = false)
 final class LoadtestAaCommand implements Callable<Integer> {
     private static final int MOST_PAIRS = 1_000;

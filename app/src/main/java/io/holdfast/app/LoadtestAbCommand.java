@@ -22,6 +22,16 @@ import picocli.CommandLine.Spec;
             "The engine's cache is flushed before every leg where it has a route for that: use an engine that serves"
                     + " nobody else."
         },
+        footer = {
+            "",
+            "Examples:",
+            "  holdfast loadtest ab --engine http://127.0.0.1:30000 --hold session --plan",
+            "  holdfast loadtest ab --engine http://127.0.0.1:8000 --hold keep-warm",
+            "  holdfast loadtest ab --engine http://127.0.0.1:30000 --hold automatic \\",
+            "      --sidecar http://127.0.0.1:8471 --engine-id main",
+            "  holdfast loadtest ab --router http://127.0.0.1:8080 --hold keep-warm \\",
+            "      --engine http://127.0.0.1:8000 --engine http://127.0.0.1:8001"
+        },
         sortOptions = false)
 final class LoadtestAbCommand implements Callable<Integer> {
     @Spec

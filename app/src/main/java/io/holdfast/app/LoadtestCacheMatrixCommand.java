@@ -56,6 +56,7 @@ final class LoadtestCacheMatrixCommand implements Callable<Integer> {
     @Option(
             names = "--states",
             paramLabel = "STATE,STATE",
+            hideParamSyntax = true,
             split = ",",
             defaultValue = "cold,warm,hot",
             description = "Where the prompt's cache is (default: ${DEFAULT-VALUE}).")
@@ -64,6 +65,7 @@ final class LoadtestCacheMatrixCommand implements Callable<Integer> {
     @Option(
             names = "--ways",
             paramLabel = "WAY,WAY",
+            hideParamSyntax = true,
             split = ",",
             defaultValue = "streaming,non-streaming",
             description = "How answers come (default: ${DEFAULT-VALUE}).")

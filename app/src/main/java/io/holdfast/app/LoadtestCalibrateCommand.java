@@ -69,6 +69,7 @@ final class LoadtestCalibrateCommand implements Callable<Integer> {
     @Option(
             names = "--streams",
             paramLabel = "N,N",
+            hideParamSyntax = true,
             split = ",",
             defaultValue = "1,64,256",
             description = "How many answers are under way at a time (default: ${DEFAULT-VALUE}).")

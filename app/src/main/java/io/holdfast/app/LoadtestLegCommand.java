@@ -26,6 +26,7 @@ import picocli.CommandLine.Spec;
                 + " two of them beside each other.",
             "Exit code 1 when a request failed."
         },
+        footer = {"", "Examples:", "  holdfast loadtest leg --engine http://127.0.0.1:8000 --recipe loads.yaml"},
         sortOptions = false)
 final class LoadtestLegCommand implements Callable<Integer> {
     private static final int MOST_REPEATS = 1_000;
@@ -43,6 +44,7 @@ final class LoadtestLegCommand implements Callable<Integer> {
     @Option(
             names = "--load",
             paramLabel = "NAME,NAME",
+            hideParamSyntax = true,
             split = ",",
             description = "Of the loads in the file these (default: all).")
     private @Nullable List<String> loads;
@@ -88,11 +90,11 @@ final class LoadtestLegCommand implements Callable<Integer> {
                             && recipes.stream()
                                     .flatMap(each -> each.parts().stream())
                                     .noneMatch(Recipe.Part::flush)) {
-                        out.println(
-                                "Nothing empties the cache between the passes, so a pass finds what the one before it"
-                                        + " left there; 'flush: true' in a part empties it.");
+                        TerminalText.plain(out)
+                                .text("Nothing empties the cache between the passes, so a pass finds what the one"
+                                        + " before it left there; 'flush: true' in a part empties it.");
                     }
-                    out.println(suite.saved(folder));
+                    TerminalText.plain(out).text(suite.saved(folder));
                     return code;
                 });
     }

@@ -97,6 +97,7 @@ final class LoadtestPinPocCommand implements Callable<Integer> {
     @Option(
             names = "--also",
             paramLabel = "NAME,...",
+            hideParamSyntax = true,
             split = ",",
             description = "What the benchmark had before its controls, one pair in the normal order each: single-run,"
                     + " concurrency (4 to 64 at a time), memory (0.05 to 0.40 for {mem-fraction} in --server-command);"

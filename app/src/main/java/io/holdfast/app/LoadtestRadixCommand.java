@@ -47,6 +47,7 @@ final class LoadtestRadixCommand implements Callable<Integer> {
     @Option(
             names = "--order",
             paramLabel = "A,B,C,D",
+            hideParamSyntax = true,
             split = ",",
             defaultValue = "A,B,C,D",
             description = "In which order the scenarios run; B finds nothing before A (default: ${DEFAULT-VALUE}).")

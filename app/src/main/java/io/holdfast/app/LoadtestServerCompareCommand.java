@@ -37,6 +37,18 @@ import picocli.CommandLine.Spec;
                     + " server-compare_MODEL_TIME.json and report.md.",
             "Exit code 1 when a request failed, a leg is missing or a server did not start."
         },
+        footer = {
+            "",
+            "Examples:",
+            "  holdfast loadtest preset server-compare --engine http://127.0.0.1:8000 \\",
+            "      --variants attention.yaml",
+            "with attention.yaml:",
+            "  command: 'my-server --port {port} --attention {backend}'",
+            "  variants:",
+            "    sdpa:   {set: {backend: sdpa}}",
+            "    triton: {set: {backend: triton}}",
+            "  cells: {batch: [1, 8], length: [512, 2048]}"
+        },
         sortOptions = false)
 final class LoadtestServerCompareCommand implements Callable<Integer> {
     private static final String NAME = "server-compare";

@@ -73,6 +73,7 @@ final class LoadtestTraceCommand implements Callable<Integer> {
     @Option(
             names = "--steps",
             paramLabel = "N,N",
+            hideParamSyntax = true,
             split = ",",
             description = "Measure what a decode step takes with so many requests at a time, as 1,8.")
     private List<Integer> batches = List.of();

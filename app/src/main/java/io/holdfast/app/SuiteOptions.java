@@ -1,5 +1,7 @@
 package io.holdfast.app;
 
+import io.holdfast.loadtest.bed.EnvironmentRecord;
+import io.holdfast.loadtest.bed.MachineTools;
 import io.holdfast.loadtest.client.CompletionRoute;
 import io.holdfast.loadtest.client.HttpEngine;
 import io.holdfast.loadtest.client.HttpSettings;
@@ -332,9 +334,10 @@ final class SuiteOptions {
         PrintWriter people =
                 json ? new PrintWriter(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8) : out;
         int code = print(results, files.legs(), people);
-        outcome.lines().forEach(people::println);
-        outcome.problems().forEach(people::println);
-        people.println(
+        TerminalText text = TerminalText.plain(people);
+        outcome.lines().forEach(text::text);
+        outcome.problems().forEach(text::text);
+        text.text(
                 unsaved
                         ? "Nothing was saved."
                         : "In " + files.path() + ": "
@@ -476,6 +479,12 @@ final class SuiteOptions {
         environment.put("server", engine.facts().text());
         environment.put("startedBy", engine.name());
         environment.putAll(engine.client());
+        EnvironmentRecord.of(MachineTools.ofThisProcess(), asked.server())
+                .values()
+                .forEach(environment::putIfAbsent);
+        if (engine instanceof HttpEngine server) {
+            server.flags().forEach(environment::putIfAbsent);
+        }
         return new ResultFile(
                 files.plan().suite(),
                 environment.getOrDefault("serves", environment.getOrDefault("model", "unknown")),
@@ -489,14 +498,15 @@ final class SuiteOptions {
     /** What became of the legs, in a table. */
     static int print(ResultFile results, List<LoadLeg> legs, PrintWriter out) {
         SuiteTable.print(results, out);
+        TerminalText text = TerminalText.plain(out);
         legs.stream()
                 .filter(leg -> leg.problem().isPresent())
-                .forEach(leg -> out.println(
+                .forEach(leg -> text.text(
                         "The leg " + leg.id() + " ended early: " + leg.problem().orElseThrow() + "."));
         results.results().stream()
                 .filter(each -> !each.failures().isEmpty())
                 .forEach(each -> each.failures()
-                        .forEach((what, count) -> out.println("In " + each.id() + " " + count + " of " + each.requests()
+                        .forEach((what, count) -> text.text("In " + each.id() + " " + count + " of " + each.requests()
                                 + " requests failed: " + what + ".")));
         boolean failed = legs.stream().anyMatch(leg -> leg.problem().isPresent())
                 || results.results().stream().anyMatch(each -> !each.failures().isEmpty());

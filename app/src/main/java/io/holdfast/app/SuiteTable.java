@@ -7,8 +7,6 @@ import io.holdfast.loadtest.report.ResultTable;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
-import java.util.stream.Collectors;
 
 /** The results of a suite for a terminal: a row a leg, a column a metric that some leg has. */
 final class SuiteTable {
@@ -24,28 +22,32 @@ final class SuiteTable {
             Metric.GOOD_SHARE,
             Metric.ERRORS);
 
+    private static final int GAP = 2;
+
     private SuiteTable() {}
 
     static void print(ResultFile results, PrintWriter out) {
         print(ResultTable.of(results.results(), COLUMNS), out);
     }
 
-    /** Columns as wide as they have to be, the first to the left and the others to the right. */
+    /** Columns as wide as they have to be, the first to the left and the others to the right; 80 columns at most. */
     static void print(List<List<String>> rows, PrintWriter out) {
-        List<Integer> widths = new ArrayList<>();
-        for (int column = 0; column < rows.getFirst().size(); column++) {
-            int at = column;
-            // A column of which nothing is known is no format with a width of 0.
-            widths.add(rows.stream()
-                    .mapToInt(row -> Math.max(1, row.get(at).length()))
-                    .max()
-                    .orElse(1));
+        lines(rows).forEach(out::println);
+    }
+
+    /** The lines of a table; where its columns do not fit beside each other, of several below each other. */
+    static List<String> lines(List<List<String>> rows) {
+        List<String> lines = new ArrayList<>();
+        for (TextColumns part : TextColumns.parts(rows, GAP, TerminalText.COLUMNS - GAP)) {
+            if (!lines.isEmpty()) {
+                lines.add("");
+            }
+            for (List<String> row : part.rows()) {
+                lines.addAll(part.laidOut(row, false).stream()
+                        .map(cells -> (" ".repeat(GAP) + String.join(" ".repeat(GAP), cells)).stripTrailing())
+                        .toList());
+            }
         }
-        for (List<String> row : rows) {
-            out.println(java.util.stream.IntStream.range(0, row.size())
-                    .mapToObj(column -> String.format(
-                            Locale.ROOT, "%" + (column == 0 ? "-" : "") + widths.get(column) + "s", row.get(column)))
-                    .collect(Collectors.joining("  ", "  ", "")));
-        }
+        return lines;
     }
 }

@@ -106,7 +106,7 @@ class LoadtestAaTest {
                 vertx, QuickEngine.PLAIN.withKind(new EmulatorSettings.Kind.Vllm(VllmSettings.defaults())))) {
             assertThat(aa(emulator, "--model", "nosuch").badInput())
                     .contains("The model `nosuch` does not exist")
-                    .endsWith("; name a model that it serves, by --model.");
+                    .endsWith("; ask for a model that it serves: --model, or 'path' of the model in --config.");
         }
     }
 

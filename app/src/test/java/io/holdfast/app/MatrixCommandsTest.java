@@ -65,7 +65,7 @@ final class MatrixCommandsTest {
             assertThat(run.code()).isEqualTo(ExitCode.OK);
             assertThat(run.out())
                     .contains("4 + 2 = 6 legs")
-                    .contains("COMPLETE: 6 of 4 + 2 = 6 legs (100.0 %): 6 OK, 0 WARN, 0 FAIL, 0 INVALID.")
+                    .contains("COMPLETE: 6 of 6 legs (100.0 %): 6 OK, 0 WARN, 0 FAIL, 0 INVALID.")
                     .contains("b1/hot/streaming/64tok")
                     .contains("user B TTFT, from A's request");
             try (Stream<Path> files = Files.list(out)) {
@@ -85,7 +85,7 @@ final class MatrixCommandsTest {
                 assertThat(ResultFile.read(results).results()).hasSize(6);
             }
             CommandRun status = CommandRun.by("loadtest", "status", out.toString());
-            assertThat(status.out()).startsWith("COMPLETE: 6 of 4 + 2 = 6 legs");
+            assertThat(status.out()).startsWith("COMPLETE: 6 of 6 legs");
         } finally {
             vertx.close().await();
         }
@@ -106,7 +106,7 @@ final class MatrixCommandsTest {
         assertThat(run.code()).isEqualTo(ExitCode.OK);
         assertThat(run.err()).isEmpty();
         assertThat(run.out())
-                .contains("PARTIAL: 1 of 108 + 90 + 6 = 204 legs (0.5 %): 1 OK")
+                .contains("PARTIAL: 1 of 204 legs (0.5 %): 1 OK")
                 .contains("203 legs are missing:")
                 .contains("13.6 h of cool-downs")
                 .contains(

@@ -53,7 +53,9 @@ public record ShareText(RunHeader header, String finding, Optional<String> hardw
         if (environment.isEmpty()) {
             return "Not recorded: write GPU model, its memory, and the CPU here.";
         }
-        return "GPU " + environment.getOrDefault("gpu", "unknown") + ", driver "
+        return "GPU " + environment.getOrDefault("gpu", "unknown") + " ("
+                + environment.getOrDefault("gpuDetails", "unknown") + ", CUDA "
+                + environment.getOrDefault("cuda", "unknown") + ")" + ", driver "
                 + environment.getOrDefault("driver", "unknown") + "; processor "
                 + environment.getOrDefault("processor", "unknown") + ", "
                 + environment.getOrDefault("cores", "unknown") + " cores, memory "
