@@ -42,8 +42,10 @@ final class FormerNames {
 
     /** Names that an option had before. */
     static List<String> of(OptionSpec option) {
-        return option.userObject() instanceof Field field && field.isAnnotationPresent(FormerName.class)
-                ? List.of(field.getAnnotation(FormerName.class).value())
+        return option.userObject() instanceof Field field
+                ? Optional.ofNullable(field.getAnnotation(FormerName.class))
+                        .map(former -> List.of(former.value()))
+                        .orElse(List.of())
                 : List.of();
     }
 }

@@ -3,6 +3,8 @@ package io.holdfast.app;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.emulator.Emulator;
+import io.holdfast.emulator.EmulatorSettings;
+import io.holdfast.rules.sglang.SglangSettings;
 import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -97,7 +99,10 @@ class WidthTest {
 
     @Test
     void storyOfAPrefixCache_fitsAndNamesThePolicyOfEviction() throws IOException {
-        try (Emulator emulator = Emulator.start(vertx, QuickEngine.SESSIONS)) {
+        try (Emulator emulator = Emulator.start(
+                vertx,
+                QuickEngine.PLAIN.withKind(new EmulatorSettings.Kind.Sglang(
+                        SglangSettings.defaults().withSizes(16_384, 16, 4_096), false)))) {
             Path out = folder.resolve("radix");
             CommandRun told = CommandRun.by(
                     "loadtest",

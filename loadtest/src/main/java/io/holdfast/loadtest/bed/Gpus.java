@@ -36,6 +36,7 @@ public sealed interface Gpus {
             Map.entry("A40", 84),
             Map.entry("L4", 58),
             Map.entry("L40S", 142),
+            Map.entry("H100", 132),
             Map.entry("H200", 132),
             Map.entry("B200", 148));
 

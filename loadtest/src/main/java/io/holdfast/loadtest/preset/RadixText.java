@@ -26,7 +26,7 @@ record RadixText(RadixStory story, String model, EngineFacts facts, Optional<Str
                                                 "%,d tokens",
                                                 story.capacity().getAsLong())
                                         : "unknown size")
-                                + policy.map(name -> ", evicts by " + name).orElse("") + ", page of "
+                                + ", page of "
                                 + facts.pageTokensOrUsual()
                                 + " tokens, emptied before the first request",
                         "State        computed from the cached tokens that the server counts, in whole pages")));

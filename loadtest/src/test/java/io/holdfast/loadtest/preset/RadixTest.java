@@ -141,7 +141,7 @@ final class RadixTest {
     @Test
     void shares_areThoseOfThePlan() {
         assertThat(List.of(RadixText.share(12, 100), RadixText.share(45, 100), RadixText.share(43, 100)))
-                .containsExactly("12 (12 %)", "45 (45 %)", "43 (43 %)");
+                .containsExactly("12 of 100 (12.0 %)", "45 of 100 (45.0 %)", "43 of 100 (43.0 %)");
     }
 
     @ParameterizedTest
