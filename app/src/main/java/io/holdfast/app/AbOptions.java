@@ -207,7 +207,7 @@ final class AbOptions {
             }
             LoadTestSettings settings = planned(ab, workload, tested, environment, asked, false, told);
             sayWhatIsKnown(environment, ab.shape(), told);
-                sayWhatIsFewer(settings.concurrency(), ab.shape().floodRequests(), told);
+            sayWhatIsFewer(settings.concurrency(), ab.shape().floodRequests(), told);
             bench.tell(tested.warm());
             return LoadTestRun.run(environment, workload, settings, file, progress);
         });

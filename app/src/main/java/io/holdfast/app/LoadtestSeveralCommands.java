@@ -146,7 +146,7 @@ final class LoadtestSeveralCommands {
                             tell));
                     tell.accept("Asking " + model.name() + " at " + uri + " whether it is ready.");
                     engines.getLast().beginLife();
-                    engines.getLast().fitLengths().ifPresent(print::println);
+                    engines.getLast().fitLengths().ifPresent(tell);
                 }
                 if (planOnly) {
                     return SuitePlan.print(planned, engines.getFirst(), clock, command.getOut());

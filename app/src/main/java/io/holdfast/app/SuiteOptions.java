@@ -1,9 +1,9 @@
 package io.holdfast.app;
 
-import io.holdfast.loadtest.bed.SampleSource;
-import io.holdfast.loadtest.bed.SegmentUse;
 import io.holdfast.loadtest.bed.EnvironmentRecord;
 import io.holdfast.loadtest.bed.MachineTools;
+import io.holdfast.loadtest.bed.SampleSource;
+import io.holdfast.loadtest.bed.SegmentUse;
 import io.holdfast.loadtest.client.CompletionRoute;
 import io.holdfast.loadtest.client.HttpEngine;
 import io.holdfast.loadtest.client.HttpSettings;

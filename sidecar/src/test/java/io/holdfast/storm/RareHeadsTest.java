@@ -26,7 +26,8 @@ final class RareHeadsTest {
     /** What became of the uses, and why the head is not held where it is not. */
     private record Outcome(List<Use> uses, String said) {
         private long missedUnmeasured() {
-            return late().filter(use -> !use.measured && use.found < use.clients).count();
+            return late().filter(use -> !use.measured && use.found < use.clients)
+                    .count();
         }
 
         private java.util.stream.Stream<Use> late() {
@@ -51,9 +52,7 @@ final class RareHeadsTest {
         StockRun run = new StockRun(new StockEngine(kind, 16, 8_192, CAPACITY), 3, true);
         uses(run, Duration.ofMinutes(minutes), 1, CAPACITY);
         long mostARound = HEAD / KEPT_WARM_TOKENS + 2;
-        assertThat(run.own())
-                .as("touches cost no more than computing it again")
-                .isLessThan(USES * mostARound);
+        assertThat(run.own()).as("touches cost no more than computing it again").isLessThan(USES * mostARound);
     }
 
     /** What a touch costs beside the prompt, in tokens. */
@@ -100,8 +99,8 @@ final class RareHeadsTest {
             // Once a minute, so that the cache is turned over by each use.
             for (long minute = 0; minute < every.toMinutes(); minute++) {
                 flood(run, random, flood);
-                run.pass(Duration.ofNanos(Math.max(
-                        0, begin + Duration.ofMinutes(minute + 1).toNanos() - run.time.now())));
+                run.pass(Duration.ofNanos(
+                        Math.max(0, begin + Duration.ofMinutes(minute + 1).toNanos() - run.time.now())));
             }
         }
         return uses;
@@ -129,7 +128,10 @@ final class RareHeadsTest {
 
     /** Prints what is found: engine, minutes, clients. */
     public static void main(String[] args) {
-        System.out.println(
-                play(Kind.valueOf(args[0]), Duration.ofMinutes(Long.parseLong(args[1])), Integer.parseInt(args[2]), CAPACITY));
+        System.out.println(play(
+                Kind.valueOf(args[0]),
+                Duration.ofMinutes(Long.parseLong(args[1])),
+                Integer.parseInt(args[2]),
+                CAPACITY));
     }
 }
