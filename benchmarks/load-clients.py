@@ -52,7 +52,7 @@ def timed(command, env=None, where=None):
 
 def ours(url, streams, per, tokens, folder, arguments):
     records = os.path.join(folder, "ours.jsonl")
-    cpu, out = timed(arguments.holdfast + ["loadtest", "calibrate", "--url", url, "--streams", str(streams), "--requests",
+    cpu, out = timed(arguments.holdfast + ["loadtest", "calibrate", "--engine", url, "--streams", str(streams), "--requests",
                                            str(per), "--tokens", str(tokens), "--records", records, "--json"])
     rows = [json.loads(line) for line in open(records)]
     level = json.loads(out[out.index("{"):])["levels"][0]
@@ -141,7 +141,7 @@ def main():
         stamps = os.path.join(folder, "stamps.jsonl")
         url = f"http://127.0.0.1:{arguments.port}"
         server = subprocess.Popen(
-            arguments.holdfast + ["emulate", "--engine", "vllm", "--port", str(arguments.port), "--events", "0", "--blocks", "16384",
+            arguments.holdfast + ["emulate", "--family", "vllm", "--port", str(arguments.port), "--events", "0", "--blocks", "16384",
                                   "--context-tokens", "4096", "--max-running", "256", "--prefill-us-per-token", "0",
                                   "--first-token-ms", "5", "--decode-ms", "5", "--stamps", stamps],
             stdout=subprocess.PIPE, text=True)

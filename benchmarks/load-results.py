@@ -35,7 +35,7 @@ def ours(url, number, folder, arguments):
                   f"    requests: {arguments.streams * arguments.requests}\n    own: 32\n    answer: {arguments.tokens}\n"
                   f"    arrivals: closed:{arguments.streams}\n")
     suite = os.path.join(folder, f"ours-{number}")
-    done(arguments.holdfast + ["loadtest", "leg", "--recipe", recipe, "--url", url, "--out", suite])
+    done(arguments.holdfast + ["loadtest", "leg", "--recipe", recipe, "--engine", url, "--out", suite])
     return suite
 
 
@@ -106,7 +106,7 @@ def main():
         os.makedirs(folder, exist_ok=True)
         url = f"http://127.0.0.1:{arguments.port}"
         server = subprocess.Popen(
-            arguments.holdfast + ["emulate", "--engine", "vllm", "--port", str(arguments.port), "--events", "0", "--blocks",
+            arguments.holdfast + ["emulate", "--family", "vllm", "--port", str(arguments.port), "--events", "0", "--blocks",
                                   "16384", "--context-tokens", "4096", "--max-running", "256", "--prefill-us-per-token", "0",
                                   "--first-token-ms", "50", "--decode-ms", "10"],
             stdout=subprocess.PIPE, text=True)

@@ -19,7 +19,7 @@ say() {
 }
 
 serve() {
-  "$here/../../holdfast" emulate --engine "$1" --port "$2" --events 0 --context-tokens 8192 >"$work/$1.log" &
+  "$here/../../holdfast" emulate --family "$1" --port "$2" --events 0 --context-tokens 8192 >"$work/$1.log" &
   servers+=($!)
   until curl -fs "http://127.0.0.1:$2/health" >/dev/null; do
     kill -0 "${servers[-1]}" || exit 1

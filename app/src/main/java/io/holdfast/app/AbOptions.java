@@ -41,18 +41,22 @@ final class AbOptions {
     private static final int USUAL_LEARN_CYCLES = 2;
 
     @Option(
-            names = "--url",
-            paramLabel = "URL",
-            description = "The engine's HTTP address, such as http://127.0.0.1:30000.")
-    private @Nullable URI url;
-
-    @Option(
             names = "--engine",
             paramLabel = "URL",
-            description =
-                    "The same; beside --url, an engine behind the router at that address, again for each: they are"
-                            + " asked themselves what they are and have served, and to empty their caches.")
+            description = "The engine's HTTP address, such as http://127.0.0.1:30000; with --router again for each"
+                    + " engine behind it: they are asked themselves what they are and have served, and to empty their"
+                    + " caches.")
     private List<URI> engines = List.of();
+
+    @Option(
+            names = "--router",
+            paramLabel = "URL",
+            description = "The router before those engines, to which the load goes (default: it goes to the engine).")
+    private @Nullable URI router;
+
+    /** Read as it was meant before a router had an option of its own. */
+    @Option(names = "--url", hidden = true)
+    private @Nullable URI url;
 
     @Mixin
     private ServerOptions started = new ServerOptions();
@@ -195,9 +199,63 @@ final class AbOptions {
      * @param told what is going on, for people
      */
     Result run(Ab ab, Path file, LoadtestBench bench, Progress progress, PrintWriter told) {
-        HttpSettings http = ask.on(HttpSettings.defaults(), System.getenv());
-        HttpSettings flushed = flush.on(http);
         Workload workload = ab.workload(load.seed());
+        return at(ab, file, bench, (tested, without, asked) -> {
+            RunEnvironment environment = without.with(bed.around(ab.server(), file, bench));
+            if (Files.exists(file)) {
+                return LoadTestRun.resume(environment, workload, file, progress);
+            }
+            LoadTestSettings settings = planned(ab, workload, tested, environment, asked, false, told);
+            sayWhatIsKnown(environment, ab.shape(), told);
+            sayWhatIsFewer(settings.concurrency(), ab.shape().floodRequests(), told);
+            bench.tell(tested.warm());
+            return LoadTestRun.run(environment, workload, settings, file, progress);
+        });
+    }
+
+    /** Says what a run would send and about how long it would take, by a few requests; none of it is sent. */
+    int plan(Ab ab, Path file, LoadtestBench bench, boolean json, PrintWriter out) {
+        Workload workload = ab.workload(load.seed());
+        return at(ab, file, bench, (tested, environment, asked) -> {
+            planned(ab, workload, tested, environment, asked, json, out);
+            return ExitCode.OK;
+        });
+    }
+
+    private LoadTestSettings planned(
+            Ab ab,
+            Workload workload,
+            HttpEngine tested,
+            RunEnvironment environment,
+            HttpSettings asked,
+            boolean json,
+            PrintWriter told) {
+        tested.beginLife();
+        boolean flushes = flush.path().isPresent()
+                || (tested.facts().family() == Family.SGLANG && tested.flush().isEmpty());
+        LoadTestSettings on = BedOptions.recorded(ab.settings(), ab.server(), started.wrapper());
+        LoadTestSettings settings = flushes
+                ? on
+                : on.toBuilder()
+                        .salt(new Salt(new SplittableRandom().nextLong()))
+                        .build();
+        RunPlan planned = RunPlan.of(environment, workload, settings);
+        if (json) {
+            ControlReport.printPlan(ab.server(), asked, planned, ab.arrivals(), flushes, true, told);
+        } else {
+            ResultReport.printPlan(
+                    ab.server(), asked, environment.arms(), settings, planned, ab.arrivals(), flushes, told);
+        }
+        return settings;
+    }
+
+    /** What is done with the server and the arm once both are there. */
+    private interface Work<T> {
+        T run(HttpEngine tested, RunEnvironment environment, HttpSettings asked);
+    }
+
+    private <T> T at(Ab ab, Path file, LoadtestBench bench, Work<T> work) {
+        HttpSettings flushed = flush.on(ask.on(HttpSettings.defaults(), System.getenv()));
         try (ServerUnit unit =
                 started.unit(ab.server(), model.name(), arm.server(), ab.behind(), ab.values(), file, bench)) {
             if (Files.exists(file)) {
@@ -210,28 +268,7 @@ final class AbOptions {
                     flushed.withRoute(
                             Optional.ofNullable(route).orElseGet(() -> ab.way().routeFor(family))),
                     bench.clock());
-            return bench.with(unit, asked, ab.way(), (tested, without) -> {
-                RunEnvironment environment = without.with(bed.around(ab.server(), file, bench));
-                if (Files.exists(file)) {
-                    return LoadTestRun.resume(environment, workload, file, progress);
-                }
-                tested.beginLife();
-                boolean flushes = flush.path().isPresent()
-                        || (family == Family.SGLANG && tested.flush().isEmpty());
-                LoadTestSettings on = BedOptions.recorded(ab.settings(), ab.server(), started.wrapper());
-                LoadTestSettings settings = flushes
-                        ? on
-                        : on.toBuilder()
-                                .salt(new Salt(new SplittableRandom().nextLong()))
-                                .build();
-                RunPlan planned = RunPlan.of(environment, workload, settings);
-                ResultReport.printPlan(
-                        ab.server(), asked, environment.arms(), settings, planned, ab.arrivals(), flushes, told);
-                sayWhatIsKnown(environment, ab.shape(), told);
-                sayWhatIsFewer(settings.concurrency(), ab.shape().floodRequests(), told);
-                bench.tell(tested.warm());
-                return LoadTestRun.run(environment, workload, settings, file, progress);
-            });
+            return bench.with(unit, asked, ab.way(), (tested, without) -> work.run(tested, without, asked));
         }
     }
 
@@ -323,27 +360,46 @@ final class AbOptions {
     }
 
     private URI server() {
-        if (url == null && engines.size() > 1) {
-            throw new CommandException("--engine is written " + engines.size() + " times, and the router before those"
-                    + " engines is not named; write its address, as --url http://127.0.0.1:30000.");
+        List<URI> named = named();
+        Optional<URI> before = router();
+        if (before.isEmpty() && named.size() > 1) {
+            throw new CommandException("--engine is written " + named.size() + " times, and the router before those"
+                    + " engines is not named; write its address, as --router http://127.0.0.1:8000.");
         }
-        Optional<URI> named = Optional.ofNullable(url).or(() -> engines.stream().findFirst());
-        URI server = named.orElseThrow(
-                () -> new CommandException("No engine is named; write its address, as --url http://127.0.0.1:30000."));
-        LoadtestCommand.checkAddress(url != null ? "--url" : "--engine", server);
+        URI server = before.or(() -> named.stream().findFirst())
+                .orElseThrow(() -> new CommandException(
+                        "No engine is named; write its address, as --engine http://127.0.0.1:30000."));
+        LoadtestCommand.checkAddress(before.isPresent() ? "--router" : "--engine", server);
         return LoadtestCommand.withoutVersion(server);
     }
 
     /** The engines behind a router, where there is one. */
     private List<URI> behind() {
-        if (url == null) {
+        if (router().isEmpty()) {
             return List.of();
         }
-        engines.forEach(address -> LoadtestCommand.checkAddress("--engine", address));
-        List<URI> behind = engines.stream().map(LoadtestCommand::withoutVersion).toList();
+        List<URI> named = named();
+        if (named.isEmpty()) {
+            throw new CommandException("--router is named and no engine behind it; write the address of each, as"
+                    + " --engine http://127.0.0.1:30000.");
+        }
+        named.forEach(address -> LoadtestCommand.checkAddress("--engine", address));
+        List<URI> behind = named.stream().map(LoadtestCommand::withoutVersion).toList();
         if (behind.stream().distinct().count() < behind.size()) {
             throw new CommandException("--engine names the same engine twice; write each of them once.");
         }
         return behind;
+    }
+
+    /** The engines by either name. */
+    private List<URI> named() {
+        return url == null || !engines.isEmpty() ? engines : List.of(url);
+    }
+
+    private Optional<URI> router() {
+        if (url != null && router != null && !engines.isEmpty()) {
+            throw new CommandException("--url is an earlier name of --router, and both are written; leave --url out.");
+        }
+        return Optional.ofNullable(router).or(() -> engines.isEmpty() ? Optional.empty() : Optional.ofNullable(url));
     }
 }

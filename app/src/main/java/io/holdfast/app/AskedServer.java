@@ -6,11 +6,12 @@ import picocli.CommandLine.Option;
 
 /** A server that speaks OpenAI's language, and which of its models is asked. */
 final class AskedServer {
+    @FormerName({"--url", "--server"})
     @Option(
-            names = "--url",
+            names = "--engine",
             paramLabel = "URL",
             required = true,
-            description = "The server's address, such as http://127.0.0.1:8000.")
+            description = "The engine's HTTP address, such as http://127.0.0.1:8000.")
     private URI url = URI.create("http://127.0.0.1");
 
     @Mixin
@@ -20,7 +21,7 @@ final class AskedServer {
 
     /** Its address, without the path of OpenAI's routes. */
     URI server() {
-        LoadtestCommand.checkAddress("--url", url);
+        LoadtestCommand.checkAddress("--engine", url);
         return LoadtestCommand.withoutVersion(url);
     }
 

@@ -14,6 +14,7 @@ final class DetailOptions {
     @Option(
             names = "--percentiles",
             paramLabel = "P,P",
+            hideParamSyntax = true,
             split = ",",
             defaultValue = "50,90,95,99",
             description = "Of latencies (default: ${DEFAULT-VALUE}).")

@@ -57,8 +57,9 @@ final class EmulateCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec = CommandSpec.create();
 
+    @FormerName("--engine")
     @Option(
-            names = "--engine",
+            names = "--family",
             paramLabel = "NAME",
             defaultValue = "sglang",
             description = "Engine to emulate: sglang or vllm (default: ${DEFAULT-VALUE}).")
@@ -226,7 +227,7 @@ final class EmulateCommand implements Callable<Integer> {
     @Override
     public Integer call() throws InterruptedException {
         if (listFaults) {
-            spec.commandLine().getOut().print(FaultCatalogue.text());
+            TerminalText.plain(spec.commandLine().getOut()).text(FaultCatalogue.text());
             spec.commandLine().getOut().flush();
             return ExitCode.OK;
         }
@@ -283,7 +284,7 @@ final class EmulateCommand implements Callable<Integer> {
                 refuse(SGLANG_ONLY, "sglang");
                 yield vllm.kind(pageTokens, Optional.ofNullable(contextTokens), maxRunning, arrayEvents);
             }
-            default -> throw new CommandException("--engine is '" + engine + "'; there are sglang and vllm.");
+            default -> throw new CommandException("--family is '" + engine + "'; there are sglang and vllm.");
         };
     }
 
@@ -311,7 +312,7 @@ final class EmulateCommand implements Callable<Integer> {
     private void refuse(List<String> options, String owner) {
         for (String option : options) {
             if (spec.commandLine().getParseResult().hasMatchedOption(option)) {
-                throw new CommandException(option + " is for --engine " + owner + ", and this is "
+                throw new CommandException(option + " is for --family " + owner + ", and this is "
                         + (profile.isEmpty() ? engine : "the profile " + profile) + "; leave it out.");
             }
         }

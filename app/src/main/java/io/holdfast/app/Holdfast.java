@@ -73,22 +73,32 @@ public final class Holdfast implements Runnable {
 
     /** With subcommands from this factory. */
     static int run(String[] args, PrintStream out, PrintStream err, IFactory factory) {
-        CommandLine command = new CommandLine(new Holdfast(), factory);
-        Optional.ofNullable(command.getSubcommands().get(LoadtestCommand.NAME)).ifPresent(LoadtestCommand.GROUPS::on);
+        CommandLine command = commandLine(factory);
         command.setOut(new PrintWriter(out, true, StandardCharsets.UTF_8));
         command.setErr(new PrintWriter(err, true, StandardCharsets.UTF_8));
         command.setParameterExceptionHandler((fault, arguments) -> refuse(fault));
         command.setExecutionExceptionHandler((fault, line, parsed) -> explain(fault, line));
         command.setExitCodeExceptionMapper(fault -> ExitCode.INTERNAL_ERROR);
-        command.setCaseInsensitiveEnumValuesAllowed(true);
-        command.registerConverter(URI.class, Holdfast::address);
         try {
-            return command.execute(args);
+            return command.execute(FormerNames.replaced(command, args));
         } catch (OutOfMemoryError e) {
             throw e;
         } catch (Error e) {
             return internalError(e, command.getErr());
         }
+    }
+
+    /** All commands, as they are parsed. */
+    static CommandLine commandLine(IFactory factory) {
+        CommandLine command = new CommandLine(new Holdfast(), factory);
+        Optional.ofNullable(command.getSubcommands().get(LoadtestCommand.NAME)).ifPresent(loadtest -> {
+            LoadtestCommand.GROUPS.on(loadtest);
+            Optional.ofNullable(loadtest.getSubcommands().get("preset"))
+                    .ifPresent(presets -> LoadtestPresetCommand.withVerdict(presets, factory));
+        });
+        command.setCaseInsensitiveEnumValuesAllowed(true);
+        command.registerConverter(URI.class, Holdfast::address);
+        return command;
     }
 
     @Override

@@ -33,8 +33,9 @@ final class LedgerCommand implements Runnable {
 
     /** Which ledgers: what both subcommands are told. */
     static final class Which {
+        @FormerName("--state")
         @Option(
-                names = "--state",
+                names = "--state-directory",
                 paramLabel = "DIR",
                 description = "The state directory, stateDirectory of the sidecar's configuration.")
         private @Nullable Path state;
@@ -42,8 +43,8 @@ final class LedgerCommand implements Runnable {
         @Option(
                 names = "--config",
                 paramLabel = "FILE",
-                description = "The sidecar's configuration, in place of --state: names the directory and the engines'"
-                        + " keys.")
+                description = "The sidecar's configuration, in place of --state-directory: names the directory and the"
+                        + " engines' keys.")
         private @Nullable Path config;
 
         @Option(
@@ -60,9 +61,9 @@ final class LedgerCommand implements Runnable {
             if (directory.isPresent() == file.isPresent()) {
                 throw new CommandException(
                         file.isPresent()
-                                ? "--state and --config both name a state directory; give one of them."
-                                : "it is not said which ledgers; name the state directory with --state DIR or the"
-                                        + " sidecar's configuration with --config FILE.");
+                                ? "--state-directory and --config both name a state directory; give one of them."
+                                : "it is not said which ledgers; name the state directory with --state-directory DIR"
+                                        + " or the sidecar's configuration with --config FILE.");
             }
             return directory
                     .map(StateDirectory::at)

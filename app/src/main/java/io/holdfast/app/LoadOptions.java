@@ -42,6 +42,13 @@ final class LoadOptions {
     private int cycles;
 
     @Option(
+            names = "--output-tokens",
+            paramLabel = "N",
+            defaultValue = "16",
+            description = "Tokens that a probe generates (default: ${DEFAULT-VALUE}).")
+    private int outputTokens;
+
+    @Option(
             names = "--concurrency",
             paramLabel = "N",
             description = "Requests of a flood under way at a time; where they come at times of their own the most that"
@@ -68,11 +75,12 @@ final class LoadOptions {
     /** The same where some of them are those of a level of a sweep. */
     FloodShape shape(Map<String, String> level, int floodRequests, int tokens) {
         return FloodShape.of(
-                number(level, "prefix-tokens", prefixTokens),
-                suffixTokens,
-                number(level, "flood-requests", floodRequests),
-                number(level, "flood-tokens", tokens),
-                cycles);
+                        number(level, "prefix-tokens", prefixTokens),
+                        suffixTokens,
+                        number(level, "flood-requests", floodRequests),
+                        number(level, "flood-tokens", tokens),
+                        cycles)
+                .withOutputTokens(1, outputTokens);
     }
 
     Arrivals arrivals(Map<String, String> level) {
@@ -96,7 +104,7 @@ final class LoadOptions {
 
     /** @param tokens of each request of a flood */
     FloodShape shape(int floodRequests, int tokens) {
-        return FloodShape.of(prefixTokens, suffixTokens, floodRequests, tokens, cycles);
+        return shape(Map.of(), floodRequests, tokens);
     }
 
     long seed() {

@@ -39,6 +39,12 @@ import picocli.CommandLine.Spec;
                     + " seen. Nothing is held and nothing is judged.",
             "Exit code 3 when fewer than 4 pairs stand."
         },
+        footer = {
+            "",
+            "Examples:",
+            "  holdfast loadtest aa --engine http://127.0.0.1:8000 --plan",
+            "  holdfast loadtest aa --engine http://127.0.0.1:8000 --api chat --pairs 8"
+        },
         sortOptions = false)
 final class LoadtestAaCommand implements Callable<Integer> {
     private static final int MOST_PAIRS = 1_000;
@@ -101,13 +107,6 @@ final class LoadtestAaCommand implements Callable<Integer> {
             description = "Words of each of them (default: ${DEFAULT-VALUE}).")
     private int floodTokens;
 
-    @Option(
-            names = "--output-tokens",
-            paramLabel = "N",
-            defaultValue = "16",
-            description = "Tokens that a probe generates (default: ${DEFAULT-VALUE}).")
-    private int outputTokens;
-
     @Mixin
     private JournalOptions journal = new JournalOptions();
 
@@ -141,7 +140,7 @@ final class LoadtestAaCommand implements Callable<Integer> {
             }
         }
         Arrivals arrivals = load.arrivals();
-        FloodShape shape = load.shape(floodRequests, floodTokens).withOutputTokens(1, outputTokens);
+        FloodShape shape = load.shape(floodRequests, floodTokens);
         LoadTestSettings settings = settings(
                 started.kept(new RunAgain(server, List.of(), shape, arrivals, flush.path(), ask.ca(), ArmOptions.none())
                         .options()),

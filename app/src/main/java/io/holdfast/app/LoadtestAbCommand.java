@@ -9,6 +9,7 @@ import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /** Baseline and pinned legs against a server, judged. */
@@ -21,6 +22,16 @@ import picocli.CommandLine.Spec;
             "The engine's cache is flushed before every leg where it has a route for that: use an engine that serves"
                     + " nobody else."
         },
+        footer = {
+            "",
+            "Examples:",
+            "  holdfast loadtest ab --engine http://127.0.0.1:30000 --hold session --plan",
+            "  holdfast loadtest ab --engine http://127.0.0.1:8000 --hold keep-warm",
+            "  holdfast loadtest ab --engine http://127.0.0.1:30000 --hold automatic \\",
+            "      --sidecar http://127.0.0.1:8471 --engine-id main",
+            "  holdfast loadtest ab --router http://127.0.0.1:8080 --hold keep-warm \\",
+            "      --engine http://127.0.0.1:8000 --engine http://127.0.0.1:8001"
+        },
         sortOptions = false)
 final class LoadtestAbCommand implements Callable<Integer> {
     @Spec
@@ -31,6 +42,11 @@ final class LoadtestAbCommand implements Callable<Integer> {
 
     @Mixin
     private JournalOptions journal = new JournalOptions();
+
+    @Option(
+            names = "--plan",
+            description = "Say what would be sent and how long it would take, by a few requests, and end.")
+    private boolean planOnly;
 
     @Mixin
     private ExpectOptions expect = new ExpectOptions();
@@ -44,7 +60,14 @@ final class LoadtestAbCommand implements Callable<Integer> {
     public Integer call() {
         output.check();
         AbOptions.Ab ab = options.ab();
-        Path file = journal.file("run");
+        Path file = journal.file(spec.name());
+        if (planOnly) {
+            return LoadtestBench.untilStopped(
+                    output.beside(spec.commandLine()),
+                    bench -> options.plan(
+                            ab, file, bench, output.isJson(), spec.commandLine().getOut()),
+                    () -> ExitCode.STOPPED);
+        }
         LoadtestCommand.checkFolder(file);
         Journal.refuseExisting(file);
         if (output.isBackground()) {

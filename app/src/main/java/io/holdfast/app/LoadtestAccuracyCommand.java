@@ -8,8 +8,10 @@ import io.holdfast.loadtest.preset.Accuracy;
 import io.holdfast.loadtest.preset.Preset;
 import io.holdfast.loadtest.preset.PresetRun;
 import io.holdfast.loadtest.run.RunClock;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.net.URI;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -79,8 +81,9 @@ final class LoadtestAccuracyCommand implements Callable<Integer> {
             description = "Under way at a time (default: ${DEFAULT-VALUE}).")
     private int parallel;
 
+    @FormerName("--max-tokens")
     @Option(
-            names = "--max-tokens",
+            names = "--output-tokens",
             paramLabel = "N",
             defaultValue = "256",
             description = "Of an answer (default: ${DEFAULT-VALUE}).")
@@ -93,8 +96,14 @@ final class LoadtestAccuracyCommand implements Callable<Integer> {
             names = "--out",
             paramLabel = "DIR",
             defaultValue = ".",
-            description = "Where the file goes (default: this folder).")
+            description = "Where the file goes, a folder that is made where it is not there (default: this folder).")
     private Path out = Path.of(".");
+
+    @Option(names = "--plan", description = "Say what would be asked, and end.")
+    private boolean planOnly;
+
+    @Option(names = "--json", description = "One JSON document on standard output; progress goes to the error stream.")
+    private boolean json;
 
     LoadtestAccuracyCommand() {}
 
@@ -103,37 +112,71 @@ final class LoadtestAccuracyCommand implements Callable<Integer> {
         URI url = server.server();
         if (number < 1 || shots < 0 || tokens < 1 || parallel < 1 || parallel > MOST_PARALLEL) {
             throw new CommandException(
-                    "--num-questions and --max-tokens are at least 1, --num-shots at least 0, and --parallel is 1 to "
+                    "--num-questions and --output-tokens are at least 1, --num-shots at least 0, and --parallel is 1"
+                            + " to "
                             + MOST_PARALLEL + ".");
         }
         Optional<Accuracy> before = Optional.ofNullable(against).map(Accuracy::read);
         List<Accuracy.Question> all = Accuracy.questions(questions);
         List<String> prompts = Accuracy.prompts(all, shots, number);
+        PrintWriter print = spec.commandLine().getOut();
+        TerminalText beside =
+                new TerminalText(spec.commandLine().getErr(), TerminalText.onTerminal(), RunClock.system()::nanos);
+        if (prompts.size() < number) {
+            beside.text("The file has " + all.size() + " questions, of which " + shots + " begin each prompt, so "
+                    + prompts.size() + " are asked and not " + number + ".");
+        }
+        if (planOnly) {
+            TerminalText.plain(print)
+                    .text(String.format(
+                            Locale.ROOT,
+                            "%d questions, %d at a time, of %,d letters in all; answers of at most %d tokens.",
+                            prompts.size(),
+                            parallel,
+                            prompts.stream().mapToInt(String::length).sum(),
+                            tokens));
+            return ExitCode.OK;
+        }
+        makeFolder();
         Instant begun = Instant.now();
         Optional<String> asked =
                 server.model().name().or(() -> HttpEngine.firstModel(url, HttpSettings.defaults(), RunClock.system()));
         Accuracy accuracy;
         try (TextAsker asker = new TextAsker(url, asked, LIMIT)) {
-            accuracy = Accuracy.of(asked.orElse("unknown"), all, shots, said(asker, prompts));
+            accuracy = Accuracy.of(asked.orElse("unknown"), all, shots, said(asker, prompts, beside));
         }
         Path file = ResultFile.freeName(out, "accuracy", accuracy.model(), begun, ".json");
         PresetRun.write(
                 out, new Preset.Outcome(Map.of(file.getFileName().toString(), accuracy.text()), List.of(), List.of()));
-        PrintWriter print = spec.commandLine().getOut();
+        if (json) {
+            print.print(accuracy.text());
+            print.flush();
+            return ExitCode.OK;
+        }
         print.println(String.format(
                 Locale.ROOT, "Accuracy: %.2f, %d of %d.", accuracy.share(), accuracy.right(), prompts.size()));
-        before.ifPresent(other -> print.println(accuracy.against(other)));
+        before.ifPresent(other -> TerminalText.plain(print).text(accuracy.against(other)));
         print.println("Every answer is in " + file + ".");
         return ExitCode.OK;
     }
 
-    private List<String> said(TextAsker asker, List<String> prompts) {
+    private void makeFolder() {
+        try {
+            Files.createDirectories(out);
+        } catch (IOException e) {
+            throw new CommandException("--out is '" + out + "', which cannot be made a folder; name another one.");
+        }
+    }
+
+    private List<String> said(TextAsker asker, List<String> prompts, TerminalText beside) {
         try (ExecutorService lanes = Executors.newFixedThreadPool(parallel)) {
             List<Future<String>> asked = new ArrayList<>();
             prompts.forEach(prompt -> asked.add(lanes.submit(() -> asker.said(prompt, tokens, END))));
+            beside.line("Asking " + prompts.size() + " questions, " + parallel + " at a time.");
             List<String> said = new ArrayList<>();
             for (Future<String> each : asked) {
                 said.add(each.get());
+                beside.live(said.size() + " of " + prompts.size() + " are answered");
             }
             return said;
         } catch (ExecutionException e) {

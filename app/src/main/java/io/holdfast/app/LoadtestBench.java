@@ -40,7 +40,7 @@ record LoadtestBench(RunClock clock, RunStop stop, PrintWriter beside) {
 
     /** Says what is being waited for. */
     void tell(String sentence) {
-        beside.println(sentence);
+        TerminalText.plain(beside).text(sentence);
         beside.flush();
     }
 

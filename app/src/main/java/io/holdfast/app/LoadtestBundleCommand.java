@@ -10,6 +10,7 @@ import io.holdfast.loadtest.analysis.ControlAnalysis;
 import io.holdfast.loadtest.analysis.Result;
 import io.holdfast.loadtest.analysis.RunMeasures;
 import io.holdfast.loadtest.journal.Journal;
+import io.holdfast.loadtest.journal.RunHeader;
 import io.holdfast.loadtest.report.HtmlReport;
 import io.holdfast.loadtest.report.MarkdownReport;
 import io.holdfast.loadtest.report.ShareText;
@@ -84,7 +85,7 @@ final class LoadtestBundleCommand implements Callable<Integer> {
                         run.name(),
                         bytes.length,
                         HexFormat.of().formatHex(Sha256.start().digest(bytes))));
-                head(run.name(), bytes, plans.addObject(), environments.addObject());
+                head(run.name(), bytes, run.contents().header(), plans.addObject(), environments.addObject());
                 found.add(finding(run, bundle));
             }
             files.sweep().ifPresent(folder -> {
@@ -128,7 +129,7 @@ final class LoadtestBundleCommand implements Callable<Integer> {
     }
 
     /** What was decided before the first leg, as it stands in the journal's first line: what was measured there apart. */
-    private static void head(String name, byte[] journal, ObjectNode plan, ObjectNode environment) {
+    private static void head(String name, byte[] journal, RunHeader header, ObjectNode plan, ObjectNode environment) {
         plan.put("journal", name);
         environment.put("journal", name);
         try {
@@ -140,6 +141,11 @@ final class LoadtestBundleCommand implements Callable<Integer> {
                     .properties()
                     .forEach(field -> (OF_THE_ENVIRONMENT.contains(field.getKey()) ? environment : plan)
                             .set(field.getKey(), field.getValue()));
+            ObjectNode record = environment.putObject("environment");
+            header.environment().forEach(record::put);
+            if (plan.get("options") instanceof ObjectNode options) {
+                header.environment().keySet().forEach(key -> options.remove(RunHeader.ENVIRONMENT + key));
+            }
         } catch (IOException e) {
             throw new IllegalStateException("a journal that was read has no first line", e);
         }

@@ -59,6 +59,7 @@ final class LoadtestCacheMatrixCommand implements Callable<Integer> {
     @Option(
             names = "--states",
             paramLabel = "STATE,STATE",
+            hideParamSyntax = true,
             split = ",",
             defaultValue = "cold,warm,hot",
             description = "Where the prompt's cache is (default: ${DEFAULT-VALUE}).")
@@ -67,20 +68,23 @@ final class LoadtestCacheMatrixCommand implements Callable<Integer> {
     @Option(
             names = "--ways",
             paramLabel = "WAY,WAY",
+            hideParamSyntax = true,
             split = ",",
             defaultValue = "streaming,non-streaming",
             description = "How answers come (default: ${DEFAULT-VALUE}).")
     private List<String> ways = List.of();
 
+    @FormerName("--passes")
     @Option(
-            names = "--passes",
+            names = "--repeat",
             paramLabel = "N",
             defaultValue = "3",
             description = "How often each runs (default: ${DEFAULT-VALUE}).")
     private int passes;
 
+    @FormerName("--max-tokens")
     @Option(
-            names = "--max-tokens",
+            names = "--output-tokens",
             paramLabel = "N",
             defaultValue = "64",
             description = "Tokens of each answer (default: ${DEFAULT-VALUE}).")

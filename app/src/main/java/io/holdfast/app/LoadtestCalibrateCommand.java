@@ -36,7 +36,7 @@ import picocli.CommandLine.Spec;
             "What this client on this machine can measure: how far its stamps of first tokens and of gaps are off,"
                 + " against a server of its own whose stamps are known, how many tokens per second it reads and what a"
                 + " token costs it.",
-            "With --url the same load goes to that server; what that one wrote when is not known here."
+            "With --engine the same load goes to that server; what that one wrote when is not known here."
         },
         sortOptions = false)
 final class LoadtestCalibrateCommand implements Callable<Integer> {
@@ -46,7 +46,11 @@ final class LoadtestCalibrateCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec = CommandSpec.create();
 
-    @Option(names = "--url", paramLabel = "URL", description = "A server to stream from in place of the client's own.")
+    @FormerName("--url")
+    @Option(
+            names = "--engine",
+            paramLabel = "URL",
+            description = "A server to stream from in place of the client's own.")
     private @Nullable URI url;
 
     @Option(
@@ -65,6 +69,7 @@ final class LoadtestCalibrateCommand implements Callable<Integer> {
     @Option(
             names = "--streams",
             paramLabel = "N,N",
+            hideParamSyntax = true,
             split = ",",
             defaultValue = "1,64,256",
             description = "How many answers are under way at a time (default: ${DEFAULT-VALUE}).")
@@ -77,8 +82,9 @@ final class LoadtestCalibrateCommand implements Callable<Integer> {
             description = "Requests of each stream, one after another (default: ${DEFAULT-VALUE}).")
     private int requests;
 
+    @FormerName("--tokens")
     @Option(
-            names = "--tokens",
+            names = "--output-tokens",
             paramLabel = "N",
             defaultValue = "64",
             description = "Tokens of each answer (default: ${DEFAULT-VALUE}).")
@@ -108,10 +114,10 @@ final class LoadtestCalibrateCommand implements Callable<Integer> {
     public Integer call() {
         streams.forEach(count -> OptionValues.between("--streams", count, 1, MOST_STREAMS));
         OptionValues.between("--requests", requests, 1, 10_000);
-        OptionValues.between("--tokens", tokens, 1, 100_000);
+        OptionValues.between("--output-tokens", tokens, 1, 100_000);
         OptionValues.between("--pace-ms", paceMillis, 0, 60_000);
         Optional<URI> server = Optional.ofNullable(url).map(LoadtestCommand::withoutVersion);
-        server.ifPresent(address -> LoadtestCommand.checkAddress("--url", address));
+        server.ifPresent(address -> LoadtestCommand.checkAddress("--engine", address));
         RunClock clock = RunClock.system();
         HttpSettings http = ask.on(HttpSettings.defaults().withRoute(route), System.getenv());
         HttpSettings asked =

@@ -51,6 +51,7 @@ final class LoadtestCompareCommand implements Callable<Integer> {
     @Option(
             names = "--metric",
             paramLabel = "NAME,NAME",
+            hideParamSyntax = true,
             split = ",",
             description =
                     "These metrics, as throughput, ttft_p50, itl_p99, errors (default: those of the usual ones that"
@@ -60,6 +61,7 @@ final class LoadtestCompareCommand implements Callable<Integer> {
     @Option(
             names = "--workload",
             paramLabel = "NAME,NAME",
+            hideParamSyntax = true,
             split = ",",
             description = "These workloads (default: all).")
     private List<String> workloads = List.of();
@@ -74,6 +76,7 @@ final class LoadtestCompareCommand implements Callable<Integer> {
     @Option(
             names = "--control",
             paramLabel = "NAME,NAME",
+            hideParamSyntax = true,
             split = ",",
             description = "Workloads that nothing should have changed: the largest change in them is the noise, printed"
                     + " beside each change.")

@@ -21,8 +21,9 @@ final class LoadtestFixedCommands {
         @Spec
         private CommandSpec spec = CommandSpec.create();
 
+        @FormerName("--num-requests")
         @Option(
-                names = {"--requests", "--num-requests"},
+                names = "--requests",
                 paramLabel = "N",
                 defaultValue = "100",
                 description = "At once (default: ${DEFAULT-VALUE}).")
@@ -50,22 +51,25 @@ final class LoadtestFixedCommands {
         @Spec
         private CommandSpec spec = CommandSpec.create();
 
+        @FormerName("--num-requests")
         @Option(
-                names = {"--requests", "--num-requests"},
+                names = "--requests",
                 paramLabel = "N",
                 defaultValue = "100",
                 description = "One after the other (default: ${DEFAULT-VALUE}).")
         private int requests;
 
+        @FormerName("--prompt-len")
         @Option(
-                names = "--prompt-len",
+                names = "--prompt-tokens",
                 paramLabel = "N",
                 defaultValue = "512",
                 description = "Tokens of each prompt (default: ${DEFAULT-VALUE}).")
         private int prompt;
 
+        @FormerName("--output-len")
         @Option(
-                names = "--output-len",
+                names = "--output-tokens",
                 paramLabel = "N",
                 defaultValue = "128",
                 description = "Tokens of each answer (default: ${DEFAULT-VALUE}).")
@@ -86,8 +90,8 @@ final class LoadtestFixedCommands {
                     FixedLoads.baselineStory(
                             seed.seed(),
                             OptionValues.atLeastOne("--requests", requests),
-                            OptionValues.atLeastOne("--prompt-len", prompt),
-                            OptionValues.atLeastOne("--output-len", answer)));
+                            OptionValues.atLeastOne("--prompt-tokens", prompt),
+                            OptionValues.atLeastOne("--output-tokens", answer)));
         }
     }
 

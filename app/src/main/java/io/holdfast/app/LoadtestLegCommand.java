@@ -26,6 +26,7 @@ import picocli.CommandLine.Spec;
                 + " two of them beside each other.",
             "Exit code 1 when a request failed."
         },
+        footer = {"", "Examples:", "  holdfast loadtest leg --engine http://127.0.0.1:8000 --recipe loads.yaml"},
         sortOptions = false)
 final class LoadtestLegCommand implements Callable<Integer> {
     private static final int MOST_REPEATS = 1_000;
@@ -43,6 +44,7 @@ final class LoadtestLegCommand implements Callable<Integer> {
     @Option(
             names = "--load",
             paramLabel = "NAME,NAME",
+            hideParamSyntax = true,
             split = ",",
             description = "Of the loads in the file these (default: all).")
     private @Nullable List<String> loads;
@@ -84,7 +86,7 @@ final class LoadtestLegCommand implements Callable<Integer> {
                         return ExitCode.OK;
                     }
                     int code = SuiteOptions.print(results, folder.legs(), out);
-                    out.println(suite.saved(folder));
+                    TerminalText.plain(out).text(suite.saved(folder));
                     return code;
                 });
     }

@@ -67,6 +67,7 @@ final class LoadtestMatrixCommand implements Callable<Integer> {
     @Option(
             names = "--rows",
             paramLabel = "SETTING,SETTING",
+            hideParamSyntax = true,
             split = ",",
             description = "What rows are told apart by; 'workload' is one (default: what the results differ in).")
     private List<String> rows = List.of();
@@ -74,6 +75,7 @@ final class LoadtestMatrixCommand implements Callable<Integer> {
     @Option(
             names = "--columns",
             paramLabel = "SETTING,SETTING",
+            hideParamSyntax = true,
             split = ",",
             description = "What columns are told apart by (default: the last that the results differ in).")
     private List<String> columns = List.of();

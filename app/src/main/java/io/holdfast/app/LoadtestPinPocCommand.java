@@ -52,8 +52,9 @@ final class LoadtestPinPocCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec = CommandSpec.create();
 
+    @FormerName("--url")
     @Option(
-            names = "--url",
+            names = "--engine",
             paramLabel = "URL",
             description = "The engine's HTTP address (default: http://127.0.0.1:PORT).")
     private @Nullable URI url;
@@ -96,6 +97,7 @@ final class LoadtestPinPocCommand implements Callable<Integer> {
     @Option(
             names = "--also",
             paramLabel = "NAME,...",
+            hideParamSyntax = true,
             split = ",",
             description = "What the benchmark had before its controls, one pair in the normal order each: single-run,"
                     + " concurrency (4 to 64 at a time), memory (0.05 to 0.40 for {mem-fraction} in --server-command);"
@@ -109,8 +111,9 @@ final class LoadtestPinPocCommand implements Callable<Integer> {
             description = "Requests of a leg (default: ${DEFAULT-VALUE}).")
     private int requests;
 
+    @FormerName("--max-tokens")
     @Option(
-            names = "--max-tokens",
+            names = "--output-tokens",
             paramLabel = "N",
             defaultValue = "64",
             description = "Tokens of each answer (default: ${DEFAULT-VALUE}).")
@@ -195,7 +198,7 @@ final class LoadtestPinPocCommand implements Callable<Integer> {
         if (url == null && (port < 1 || port > LoadtestCommand.MOST_PORT)) {
             throw new CommandException("--port is 1 to " + LoadtestCommand.MOST_PORT + ", not " + port + ".");
         }
-        LoadtestCommand.checkAddress("--url", server);
+        LoadtestCommand.checkAddress("--engine", server);
         ArmOptions.Way way = arm.way(requests, false);
         Optional.ofNullable(route).ifPresent(way::refuseTextFor);
         if (Files.exists(out) && !Files.isDirectory(out)) {

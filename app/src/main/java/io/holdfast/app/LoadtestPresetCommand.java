@@ -1,9 +1,10 @@
 package io.holdfast.app;
 
 import io.holdfast.loadtest.preset.Presets;
-import java.util.Locale;
 import java.util.concurrent.Callable;
+import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.IFactory;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
@@ -33,10 +34,17 @@ final class LoadtestPresetCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec = CommandSpec.create();
 
-    @Option(names = "--list", description = "One line for each preset, and the files that it leaves.")
+    @Option(names = "--list", description = "Says of each preset what it is, and the files that it leaves.")
     private boolean list;
 
     LoadtestPresetCommand() {}
+
+    /** The load test with a verdict under the name that it has among these. */
+    static void withVerdict(CommandLine presets, IFactory factory) {
+        CommandLine flood = new CommandLine(LoadtestAbCommand.class, factory);
+        flood.getCommandSpec().name("probe-flood-probe").aliases();
+        presets.addSubcommand(flood);
+    }
 
     @Override
     public Integer call() {
@@ -44,19 +52,12 @@ final class LoadtestPresetCommand implements Callable<Integer> {
             spec.commandLine().usage(spec.commandLine().getOut());
             return ExitCode.OK;
         }
-        int width = Presets.all().stream()
-                .mapToInt(each -> each.name().length())
-                .max()
-                .orElse(1);
-        Presets.all()
-                .forEach(each -> spec.commandLine()
-                        .getOut()
-                        .println(String.format(
-                                Locale.ROOT,
-                                "%-" + width + "s  %s Leaves %s.",
-                                each.name(),
-                                each.says(),
-                                String.join(", ", each.leaves()))));
+        TerminalText text = TerminalText.plain(spec.commandLine().getOut());
+        for (Presets.Entry each : Presets.all()) {
+            text.line(each.name());
+            text.paragraph("  ", each.says());
+            text.paragraph("  ", "Leaves " + String.join(", ", each.leaves()) + ".");
+        }
         return ExitCode.OK;
     }
 }

@@ -29,15 +29,17 @@ final class LoadtestRadixCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec = CommandSpec.create();
 
+    @FormerName("--num-requests")
     @Option(
-            names = {"--requests", "--num-requests"},
+            names = "--requests",
             paramLabel = "N",
             defaultValue = "100",
             description = "Of scenarios A to C together (default: ${DEFAULT-VALUE}).")
     private int requests;
 
+    @FormerName("--answer-tokens")
     @Option(
-            names = "--answer-tokens",
+            names = "--output-tokens",
             paramLabel = "N",
             description = "Tokens of each answer (default: 128; 1 in the floods).")
     private @Nullable Integer answer;
@@ -45,6 +47,7 @@ final class LoadtestRadixCommand implements Callable<Integer> {
     @Option(
             names = "--order",
             paramLabel = "A,B,C,D",
+            hideParamSyntax = true,
             split = ",",
             defaultValue = "A,B,C,D",
             description = "In which order the scenarios run; B finds nothing before A (default: ${DEFAULT-VALUE}).")
@@ -70,7 +73,7 @@ final class LoadtestRadixCommand implements Callable<Integer> {
         Integer tokens = answer;
         Long holds = capacity;
         if ((tokens != null && tokens < 1) || (holds != null && holds < 1)) {
-            throw new CommandException("--answer-tokens and --capacity-tokens are at least 1.");
+            throw new CommandException("--output-tokens and --capacity-tokens are at least 1.");
         }
         return suite.run(
                 spec.commandLine(),

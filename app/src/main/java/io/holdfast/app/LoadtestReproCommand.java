@@ -40,8 +40,9 @@ final class LoadtestReproCommand implements Callable<Integer> {
     @Mixin
     private LegOfJournal leg = new LegOfJournal();
 
+    @FormerName("--url")
     @Option(
-            names = "--url",
+            names = "--engine",
             paramLabel = "URL",
             description = "The server's address, where it is another one now (default: that of the journal).")
     private @Nullable URI url;
@@ -58,7 +59,7 @@ final class LoadtestReproCommand implements Callable<Integer> {
         RunAgain again = RunAgain.of(header);
         LegRecord record = leg.of(run);
         URI server = LoadtestCommand.withoutVersion(Optional.ofNullable(url).orElse(again.url()));
-        LoadtestCommand.checkAddress("--url", server);
+        LoadtestCommand.checkAddress("--engine", server);
         List<LoadRequest> requests = requests(header, again, record, leg.repeatsBefore(record));
         HttpSettings asked = asked(header);
         List<String> headers = Stream.of(

@@ -46,10 +46,13 @@ final class LoadtestResumeCommand implements Callable<Integer> {
     @Parameters(paramLabel = "JOURNAL", description = "The file that 'loadtest run' or 'loadtest aa' wrote.")
     private Path journal = Path.of("");
 
+    @FormerName({"--url", "--router"})
     @Option(
-            names = "--url",
+            names = "--engine",
             paramLabel = "URL",
-            description = "The server's address, where it is another one now (default: that of the journal).")
+            description =
+                    "The address of the engine, or of the router before engines, where it is another one now (default:"
+                            + " that of the journal).")
     private @Nullable URI url;
 
     @Mixin
@@ -91,7 +94,7 @@ final class LoadtestResumeCommand implements Callable<Integer> {
         RunStatus.refuseFinished(before);
         RunAgain again = RunAgain.of(header);
         URI server = LoadtestCommand.withoutVersion(Optional.ofNullable(url).orElse(again.url()));
-        LoadtestCommand.checkAddress("--url", server);
+        LoadtestCommand.checkAddress("--engine", server);
         ArmOptions.Way way = ArmOptions.again(
                 again.arm(),
                 Optional.ofNullable(commands),

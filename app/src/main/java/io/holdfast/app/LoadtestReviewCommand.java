@@ -96,8 +96,9 @@ final class LoadtestReviewCommand implements Callable<Integer> {
                     + " again for each.")
     private List<Path> results = List.of();
 
+    @FormerName("--url")
     @Option(
-            names = "--url",
+            names = "--engine",
             paramLabel = "URL",
             defaultValue = "http://127.0.0.1:30000",
             description = "The server that the rerun is to ask (default: ${DEFAULT-VALUE}).")
@@ -116,7 +117,7 @@ final class LoadtestReviewCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        LoadtestCommand.checkAddress("--url", url);
+        LoadtestCommand.checkAddress("--engine", url);
         for (double bias : saidBias) {
             if (!(bias > 0 && Double.isFinite(bias))) {
                 throw new CommandException("--said-bias is " + bias + "; write milliseconds above 0.");

@@ -73,15 +73,20 @@ final class LoadtestSamplesCommand implements Callable<Integer> {
 
     private static void print(List<Summary> all, PrintWriter out) {
         String leg = "";
+        String source = "";
         for (Summary of : all) {
             if (!where(of).equals(leg)) {
                 leg = where(of);
                 out.println(leg);
+                source = "";
+            }
+            if (!source.equals(of.source() + " " + of.of())) {
+                source = of.source() + " " + of.of();
+                TerminalText.plain(out).text("  " + source);
             }
             out.println(String.format(
                     Locale.ROOT,
-                    "  %-32s %-28s mean %,12.1f  max %,12.1f  of %d",
-                    of.source() + " " + of.of(),
+                    "    %-24s  mean %,12.1f  max %,12.1f  of %d",
                     of.value(),
                     of.mean(),
                     of.max(),

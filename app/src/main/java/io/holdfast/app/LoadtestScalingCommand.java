@@ -50,6 +50,7 @@ final class LoadtestScalingCommand implements Callable<Integer> {
     @Option(
             names = "--metric",
             paramLabel = "NAME,NAME",
+            hideParamSyntax = true,
             split = ",",
             description = "Shown beside throughput (default: ttft_p50, itl_p50, tpot_p50, e2e_p50 where they are).")
     private List<String> metrics = List.of();

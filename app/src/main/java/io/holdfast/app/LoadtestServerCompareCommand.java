@@ -37,6 +37,18 @@ import picocli.CommandLine.Spec;
                     + " server-compare_MODEL_TIME.json and report.md.",
             "Exit code 1 when a request failed, a leg is missing or a server did not start."
         },
+        footer = {
+            "",
+            "Examples:",
+            "  holdfast loadtest preset server-compare --engine http://127.0.0.1:8000 \\",
+            "      --variants attention.yaml",
+            "with attention.yaml:",
+            "  command: 'my-server --port {port} --attention {backend}'",
+            "  variants:",
+            "    sdpa:   {set: {backend: sdpa}}",
+            "    triton: {set: {backend: triton}}",
+            "  cells: {batch: [1, 8], length: [512, 2048]}"
+        },
         sortOptions = false)
 final class LoadtestServerCompareCommand implements Callable<Integer> {
     private static final String NAME = "server-compare";
@@ -61,8 +73,9 @@ final class LoadtestServerCompareCommand implements Callable<Integer> {
             description = "How many lives each server has (default: ${DEFAULT-VALUE}).")
     private int repeat;
 
+    @FormerName("--pairs")
     @Option(
-            names = "--pairs",
+            names = "--rounds",
             paramLabel = "N",
             description = "Judge the reference against each other server by so many rounds of three pairs of lives, in"
                     + " place of --repeat; 4 are the fewest that can show anything.")
@@ -72,7 +85,7 @@ final class LoadtestServerCompareCommand implements Callable<Integer> {
             names = "--judge",
             paramLabel = "METRIC",
             defaultValue = "output_throughput",
-            description = "What is judged with --pairs, as e2e_p50; cells of 'decode' are judged by itl_p50 (default:"
+            description = "What is judged with --rounds, as e2e_p50; cells of 'decode' are judged by itl_p50 (default:"
                     + " ${DEFAULT-VALUE}).")
     private String metric = "";
 

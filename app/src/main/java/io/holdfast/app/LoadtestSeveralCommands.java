@@ -31,6 +31,7 @@ import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -81,6 +82,22 @@ final class LoadtestSeveralCommands {
                 description = "A new folder for every request and the results (default: NAME_TIME in this folder).")
         private @Nullable Path out;
 
+        @Option(
+                names = "--resume",
+                description = "Go on in the folder of --out: legs that are there are not sent again.")
+        private boolean resume;
+
+        @Option(
+                names = "--plan",
+                description = "Print the legs with their requests, tokens and ids, and about how long they will take by"
+                        + " a few requests to the first model; then end.")
+        private boolean planOnly;
+
+        @Option(
+                names = "--json",
+                description = "One JSON document on standard output; progress goes to the error stream.")
+        private boolean json;
+
         Options() {}
 
         private SeveralModels models(BenchConfig read) {
@@ -103,7 +120,14 @@ final class LoadtestSeveralCommands {
         private int with(CommandLine command, String name, BenchConfig read, List<Suite.Leg> planned, Body body) {
             Instant begun = Instant.now();
             Optional<Slo> limits = limits();
-            PrintWriter print = command.getOut();
+            if (resume && out == null) {
+                throw new CommandException("--resume goes on in a folder; name it by --out.");
+            }
+            PrintWriter beside = json ? command.getErr() : command.getOut();
+            Consumer<String> tell = sentence -> {
+                TerminalText.plain(beside).text(sentence);
+                beside.flush();
+            };
             RunClock clock = RunClock.system();
             Vertx vertx = OwnVertx.start();
             List<HttpEngine> engines = new ArrayList<>();
@@ -118,30 +142,61 @@ final class LoadtestSeveralCommands {
                                     .withRoute(CompletionRoute.OPENAI_TEXT)
                                     .withModel(model.path())
                                     .withRequestTimeout(Preset.LONG),
-                            clock));
+                            clock,
+                            tell));
+                    tell.accept("Asking " + model.name() + " at " + uri + " whether it is ready.");
                     engines.getLast().beginLife();
-                    engines.getLast().fitLengths().ifPresent(print::println);
+                    engines.getLast().fitLengths().ifPresent(tell);
                 }
-                print.println(engines.getFirst().warm());
-                print.flush();
+                if (planOnly) {
+                    return SuitePlan.print(planned, engines.getFirst(), clock, command.getOut());
+                }
+                tell.accept(engines.getFirst().warm());
                 Path place = folder(name, begun);
-                LoadFolder files = LoadFolder.create(place, Suite.plan(name, settings(), planned));
+                LoadFolder.Plan plan = Suite.plan(name, settings(), planned);
+                LoadFolder files = resume ? LoadFolder.open(place) : LoadFolder.create(place, plan);
+                files.refuseOtherThan(plan);
                 List<SeveralModels.Seat> seats = engines.stream()
                         .map(engine -> new SeveralModels.Seat(
                                 engine, clock, ColdLegs.of(engine, new SecureRandom()::nextLong)))
                         .toList();
-                List<String> lines = body.run(legs -> SeveralModels.together(legs, seats, threads, files));
+                SuiteProgress progress = new SuiteProgress(beside);
+                List<String> lines = body.run(legs -> sent(legs, planned, files, progress, seats, threads));
                 ResultFile results = results(command, name, begun, files, engines, limits);
                 Path file = ResultFile.freeName(place, name, "several", begun, ".json");
                 results.write(file);
-                int code = SuiteOptions.print(results, files.legs(), print);
-                lines.forEach(print::println);
-                print.println("In " + place + ": " + file.getFileName() + ", plan.json, and every request in legs/.");
+                if (json) {
+                    command.getOut().print(results.text());
+                    command.getOut().flush();
+                }
+                int code = SuiteOptions.print(results, files.legs(), beside);
+                lines.forEach(tell);
+                tell.accept("In " + place + ": " + file.getFileName() + ", plan.json, and every request in legs/.");
                 return code;
             } finally {
                 engines.forEach(HttpEngine::close);
                 vertx.close().await();
             }
+        }
+
+        /** Legs that are sent at once, or that an earlier start has left in the folder. */
+        private static List<LoadLeg> sent(
+                List<Suite.Leg> legs,
+                List<Suite.Leg> planned,
+                LoadFolder files,
+                SuiteProgress progress,
+                List<SeveralModels.Seat> seats,
+                ExecutorService threads) {
+            List<String> ids = legs.stream().map(Suite.Leg::id).toList();
+            List<LoadLeg> there =
+                    files.legs().stream().filter(leg -> ids.contains(leg.id())).toList();
+            if (there.size() == legs.size()) {
+                return there;
+            }
+            legs.forEach(leg -> progress.begins(leg, 1 + planned.indexOf(leg), planned.size()));
+            List<LoadLeg> over = SeveralModels.together(legs, seats, threads, files);
+            over.forEach(progress::ended);
+            return over;
         }
 
         private static ResultFile results(

@@ -61,8 +61,9 @@ final class LoadtestStaggeredCommand implements Callable<Integer> {
                     + " (default: ${DEFAULT-VALUE}).")
     private int rounds;
 
+    @FormerName("--max-tokens")
     @Option(
-            names = "--max-tokens",
+            names = "--output-tokens",
             paramLabel = "N",
             defaultValue = "64",
             description = "Tokens of each answer (default: ${DEFAULT-VALUE}).")

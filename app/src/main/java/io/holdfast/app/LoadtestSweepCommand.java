@@ -31,6 +31,12 @@ import picocli.CommandLine.Spec;
             "One folder takes the journals of all levels and sweep.json; with the same command line and --resume the"
                     + " rest of a sweep that was stopped or killed runs."
         },
+        footer = {
+            "",
+            "Examples:",
+            "  holdfast loadtest sweep --engine http://127.0.0.1:30000 --hold session \\",
+            "      --over flood-tokens=256,512,1024,2048"
+        },
         sortOptions = false)
 final class LoadtestSweepCommand implements Callable<Integer> {
     @Spec

@@ -1,7 +1,6 @@
 package io.holdfast.app;
 
 import io.holdfast.loadtest.bed.Timeline;
-import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.loadtest.journal.RequestRecord;
 import java.io.PrintWriter;
 import java.util.List;
@@ -45,7 +44,7 @@ final class LoadtestTimelineCommand implements Callable<Integer> {
     @Override
     public Integer call() {
         OptionValues.between("--width", width, LEAST_WIDTH, MOST_WIDTH);
-        LegRecord record = leg.of(leg.read());
+        LegOfJournal.Shown record = leg.shown();
         List<RequestRecord> shown = record.requests().stream()
                 .filter(request -> cycle == null || request.cycle() == cycle)
                 .toList();

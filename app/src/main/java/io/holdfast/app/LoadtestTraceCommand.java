@@ -46,7 +46,8 @@ final class LoadtestTraceCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec = CommandSpec.create();
 
-    @Option(names = "--url", paramLabel = "URL", required = true, description = "The server's address.")
+    @FormerName("--url")
+    @Option(names = "--engine", paramLabel = "URL", required = true, description = "The engine's HTTP address.")
     private URI url = URI.create("");
 
     @Mixin
@@ -72,6 +73,7 @@ final class LoadtestTraceCommand implements Callable<Integer> {
     @Option(
             names = "--steps",
             paramLabel = "N,N",
+            hideParamSyntax = true,
             split = ",",
             description = "Measure what a decode step takes with so many requests at a time, as 1,8.")
     private List<Integer> batches = List.of();
@@ -89,7 +91,7 @@ final class LoadtestTraceCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        LoadtestCommand.checkAddress("--url", url);
+        LoadtestCommand.checkAddress("--engine", url);
         OptionValues.between("--prompt-tokens", promptTokens, 1, 1_000_000);
         OptionValues.between("--output-tokens", outputTokens, 1, 100_000);
         batches.forEach(batch -> OptionValues.between("--steps", batch, 1, MOST_BATCH));

@@ -19,11 +19,12 @@ final class MatrixText {
 
     /** How far it is, and what is missing. */
     static void print(SuiteState state, PrintWriter out) {
-        out.println(state.headline() + ".");
+        TerminalText text = TerminalText.plain(out);
+        text.text(state.headline() + ".");
         if (state.missingLegs() > 0) {
-            state.last().ifPresent(last -> out.println("The last leg that is over is " + last + "."));
+            state.last().ifPresent(last -> text.text("The last leg that is over is " + last + "."));
             out.println(state.missingLegs() + " legs are missing:");
-            state.missingLines().forEach(line -> out.println("  " + line));
+            state.missingLines().forEach(line -> text.text("  " + line));
         }
         out.flush();
     }
@@ -44,7 +45,7 @@ final class MatrixText {
         for (StaggeredReport report : users) {
             out.println();
             SuiteTable.print(report.table(), out);
-            report.says().forEach(sentence -> out.println("  " + sentence));
+            report.says().forEach(sentence -> TerminalText.plain(out).text("  " + sentence));
         }
     }
 
@@ -52,7 +53,7 @@ final class MatrixText {
         if (!lines.isEmpty()) {
             out.println();
             out.println(head);
-            lines.forEach(line -> out.println("  " + line));
+            lines.forEach(line -> TerminalText.plain(out).text("  " + line));
         }
     }
 

@@ -5,8 +5,9 @@ import picocli.CommandLine.Option;
 
 /** How many requests of a load that has a size of its own are sent. */
 final class MostRequests {
+    @FormerName("--num-requests")
     @Option(
-            names = {"--requests", "--num-requests"},
+            names = "--requests",
             paramLabel = "N",
             description =
                     "No more than so many of each load, where a slow server would take hours for all (default: all"

@@ -31,6 +31,7 @@ final class PlanOptions {
     @Option(
             names = "--looks",
             paramLabel = "N,N,...",
+            hideParamSyntax = true,
             split = ",",
             description = "Rounds after which the data is looked at, as 5,7,9: the run ends at the first look that"
                     + " decides, and its level is shared out among all (default: once, at the end).")

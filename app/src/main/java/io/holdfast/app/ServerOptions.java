@@ -68,8 +68,9 @@ final class ServerOptions {
             description = "Takes what the command writes, of all lives (default: the journal's name with .server.log).")
     private @Nullable Path log;
 
+    @FormerName("--restart")
     @Option(
-            names = {"--restart-per", "--restart"},
+            names = "--restart-per",
             paramLabel = "WHAT",
             description = "life: each pair of legs, or block, has a process of its own. leg: each leg has, with a leg"
                     + " before it that is not written down. run: one process serves all (default: life).")

@@ -1,5 +1,7 @@
 package io.holdfast.app;
 
+import io.holdfast.loadtest.bed.EnvironmentRecord;
+import io.holdfast.loadtest.bed.MachineTools;
 import io.holdfast.loadtest.bed.SampleSource;
 import io.holdfast.loadtest.bed.SegmentUse;
 import io.holdfast.loadtest.client.CompletionRoute;
@@ -375,9 +377,10 @@ final class SuiteOptions {
         PrintWriter people =
                 json ? new PrintWriter(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8) : out;
         int code = print(results, files.legs(), people);
-        outcome.lines().forEach(people::println);
-        outcome.problems().forEach(people::println);
-        people.println(
+        TerminalText text = TerminalText.plain(people);
+        outcome.lines().forEach(text::text);
+        outcome.problems().forEach(text::text);
+        text.text(
                 unsaved
                         ? "Nothing was saved."
                         : "In " + files.path() + ": "
@@ -541,6 +544,9 @@ final class SuiteOptions {
         environment.put("startedBy", place.asked().startedBy());
         environment.putAll(place.asked().client());
         place.asked().flags().forEach((name, value) -> environment.put("flags." + name, value));
+        EnvironmentRecord.of(MachineTools.ofThisProcess(), asked.server())
+                .values()
+                .forEach(environment::putIfAbsent);
         return new ResultFile(
                 files.plan().suite(),
                 environment.getOrDefault("serves", environment.getOrDefault("model", "unknown")),
@@ -554,14 +560,15 @@ final class SuiteOptions {
     /** What became of the legs, in a table. */
     static int print(ResultFile results, List<LoadLeg> legs, PrintWriter out) {
         SuiteTable.print(results, out);
+        TerminalText text = TerminalText.plain(out);
         legs.stream()
                 .filter(leg -> leg.problem().isPresent())
-                .forEach(leg -> out.println(
+                .forEach(leg -> text.text(
                         "The leg " + leg.id() + " ended early: " + leg.problem().orElseThrow() + "."));
         results.results().stream()
                 .filter(each -> !each.failures().isEmpty())
                 .forEach(each -> each.failures()
-                        .forEach((what, count) -> out.println("In " + each.id() + " " + count + " of " + each.requests()
+                        .forEach((what, count) -> text.text("In " + each.id() + " " + count + " of " + each.requests()
                                 + " requests failed: " + what + ".")));
         results.results().forEach(each -> each.notes().forEach(note -> out.println("In " + each.id() + ": " + note)));
         List<String> unexposed = results.results().stream()

@@ -49,11 +49,12 @@ final class SuitePlan {
                     leg.load().id().substring(0, SHOWN_OF_AN_ID)));
         }
         SuiteTable.print(rows, out);
-        out.println("All legs take about " + shown(all) + " where requests do not slow each other down, by "
-                + ASKED + " requests sent one after the other until " + clock.now()
-                + ". Warm-ups, pauses between legs and"
-                + " starts of the server come on top. The ids are the first " + SHOWN_OF_AN_ID
-                + " letters of those in plan.json.");
+        TerminalText.plain(out)
+                .text("All legs take about " + shown(all)
+                        + ", where requests do not slow each other down; that is reckoned from " + ASKED
+                        + " requests, which were just sent one after the other. Warm-ups, pauses between legs and"
+                        + " starts of the server come on top. The ids are the first " + SHOWN_OF_AN_ID
+                        + " letters of those in plan.json.");
         return ExitCode.OK;
     }
 

@@ -34,7 +34,7 @@ record SuiteProgress(PrintWriter out) implements Suite.Watcher {
     }
 
     private void say(String sentence) {
-        out.println(sentence);
+        TerminalText.plain(out).text(sentence);
         out.flush();
     }
 }

@@ -7,8 +7,6 @@ import io.holdfast.loadtest.report.ResultTable;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
-import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
@@ -26,9 +24,8 @@ final class SuiteTable {
             Metric.GOOD_SHARE,
             Metric.ERRORS);
 
-    private static final int WIDTH = 80;
-    private static final String INDENT = "  ";
-    private static final String GAP = "  ";
+    private static final int WIDTH = TerminalText.COLUMNS;
+    private static final int GAP = 2;
 
     private SuiteTable() {}
 
@@ -36,16 +33,25 @@ final class SuiteTable {
         print(ResultTable.of(results.results(), COLUMNS), out);
     }
 
-    /** Columns as wide as they have to be, the first to the left and the others to the right. */
+    /** Columns as wide as they have to be, the first to the left and the others to the right; 80 columns at most. */
     static void print(List<List<String>> rows, PrintWriter out) {
-        List<Integer> widths = widths(rows);
-        for (List<String> row : rows) {
-            out.println(IntStream.range(0, row.size())
-                    .mapToObj(column -> String.format(
-                            Locale.ROOT, "%" + (column == 0 ? "-" : "") + widths.get(column) + "s", row.get(column)))
-                    .collect(Collectors.joining(GAP, INDENT, ""))
-                    .stripTrailing());
+        lines(rows).forEach(out::println);
+    }
+
+    /** The lines of a table; where its columns do not fit beside each other, of several below each other. */
+    static List<String> lines(List<List<String>> rows) {
+        List<String> lines = new ArrayList<>();
+        for (TextColumns part : TextColumns.parts(rows, GAP, TerminalText.COLUMNS - GAP)) {
+            if (!lines.isEmpty()) {
+                lines.add("");
+            }
+            for (List<String> row : part.rows()) {
+                lines.addAll(part.laidOut(row, false).stream()
+                        .map(cells -> (" ".repeat(GAP) + String.join(" ".repeat(GAP), cells)).stripTrailing())
+                        .toList());
+            }
         }
+        return lines;
     }
 
     private static List<Integer> widths(List<List<String>> rows) {

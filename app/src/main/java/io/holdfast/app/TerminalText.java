@@ -10,6 +10,9 @@ import java.util.function.LongSupplier;
  * in a while, so that nobody looks at an unchanging screen for long.
  */
 final class TerminalText {
+    /** Width of whatever is printed for people. */
+    static final int COLUMNS = 80;
+
     private static final int WIDTH = 78;
     private static final long QUIET_NANOS = 8_000_000_000L;
 
@@ -70,6 +73,17 @@ final class TerminalText {
             empty = false;
         }
         line(row.toString());
+    }
+
+    /** A text in lines of its own; those that are too wide are broken between words, below their own beginning. */
+    void text(String lines) {
+        lines.lines().forEach(line -> {
+            if (line.length() <= COLUMNS) {
+                line(line);
+            } else {
+                paragraph(" ".repeat(line.length() - line.stripLeading().length()), line);
+            }
+        });
     }
 
     /** A line that the next one replaces. Where that does not work it stays, and comes after some quiet only. */

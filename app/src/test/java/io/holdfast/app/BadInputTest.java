@@ -33,7 +33,7 @@ class BadInputTest {
             delimiter = '|',
             quoteCharacter = '`',
             value = {
-                "emulate --engine nosuch|--engine is 'nosuch'; there are sglang and vllm.",
+                "emulate --family nosuch|--family is 'nosuch'; there are sglang and vllm.",
                 "doctor|'--engine=URL'; see 'holdfast doctor --help'.",
                 "doctor --engine nosuch|--engine is 'nosuch'; write the address of the engine's HTTP server,",
                 "doctor --engine http://127.0.0.1:1 --type nosuch|--type is 'nosuch'; write sglang or vllm, or leave it"
@@ -52,11 +52,11 @@ class BadInputTest {
                 "observe --engine http://127.0.0.1:1 --record /|--record is /, a directory; name a file in it.",
                 "emulate --variant nosuch|--variant is 'nosuch'; there are stock, pin-gpu, pin-host, pin-prefix.",
                 "emulate --eviction nosuch|--eviction is 'nosuch'; there are lru, lfu, slru, priority.",
-                "emulate --hash-algo nosuch --engine vllm|There is no hash algorithm 'nosuch'; there are sha256,",
-                "emulate --hash-seed 0|--hash-seed is for --engine vllm, and this is sglang; leave it out.",
-                "emulate --engine vllm --capacity-tokens 64|--capacity-tokens is for --engine sglang, and this is"
+                "emulate --hash-algo nosuch --family vllm|There is no hash algorithm 'nosuch'; there are sha256,",
+                "emulate --hash-seed 0|--hash-seed is for --family vllm, and this is sglang; leave it out.",
+                "emulate --family vllm --capacity-tokens 64|--capacity-tokens is for --family sglang, and this is"
                         + " vllm;",
-                "emulate --engine vllm --blocks 4 --context-tokens 4096|blocks times blockTokens must be at least"
+                "emulate --family vllm --blocks 4 --context-tokens 4096|blocks times blockTokens must be at least"
                         + " contextTokens, or the longest",
                 "emulate --events nosuch|--events is 'nosuch'; it must be a port or tcp://HOST:PORT, such as",
                 "emulate --replay tcp://10.0.0.1:9|--replay names the host '10.0.0.1', and --host is '127.0.0.1';",
@@ -74,37 +74,40 @@ class BadInputTest {
                 "emulate --port nosuch|'--port': 'nosuch' is not an int; see 'holdfast emulate --help'.",
                 "emulate --fault nosuch|There is no fault \"nosuch\"; there are auto-unpin,",
                 "emulate --fault warming=0|The fault warming=REQUESTS wants REQUESTS as",
-                "loadtest aa|'--url=URL'; see 'holdfast loadtest aa --help'.",
+                "loadtest aa|'--engine=URL'; see 'holdfast loadtest aa --help'.",
                 "loadtest preset pin-poc --port 99999 --out nosuch|--port is 1 to 65535, not 99999.",
-                "loadtest aa --url nosuch|--url is 'nosuch'; write an address such as http://127.0.0.1:30000.",
-                "loadtest aa --url http://127.0.0.1:1 --pairs 0|--pairs is 1 to 1000, not 0.",
-                "loadtest aa --url http://127.0.0.1:1 --api nosuch|[completions, chat]",
-                "loadtest aa --url http://127.0.0.1:1 --cycles 0|A workload needs at least 1 for its cycles, not 0.",
-                "loadtest aa --url http://127.0.0.1:1 --arrivals poisson:0|The arrivals are 'poisson:0', where '0' is"
-                        + " no rate between 0.001 and 100000 requests a second; write it as poisson:4.",
-                "loadtest run --url http://127.0.0.1:1 --hold none --arrivals ramp:NaN..4|where 'NaN' is no rate"
+                "loadtest aa --engine nosuch|--engine is 'nosuch'; write an address such as http://127.0.0.1:30000.",
+                "loadtest aa --engine http://127.0.0.1:1 --pairs 0|--pairs is 1 to 1000, not 0.",
+                "loadtest aa --engine http://127.0.0.1:1 --api nosuch|[completions, chat]",
+                "loadtest aa --engine http://127.0.0.1:1 --cycles 0|A workload needs at least 1 for its cycles, not 0.",
+                "loadtest aa --engine http://127.0.0.1:1 --arrivals poisson:0|The arrivals are 'poisson:0', where '0'"
+                        + " is no rate between 0.001 and 100000 requests a second; write it as poisson:4.",
+                "loadtest run --engine http://127.0.0.1:1 --hold none --arrivals ramp:NaN..4|where 'NaN' is no rate"
                         + " between",
-                "loadtest run --url http://127.0.0.1:1 --hold none --arrivals trace:/nosuch|There is no trace /nosuch.",
-                "loadtest run --url http://127.0.0.1:1 --hold none --arrivals often|The arrivals are 'often'; write",
-                "loadtest aa --url http://127.0.0.1:1 --flush-path x|The flush path is x; it starts with a slash,",
-                "loadtest aa --url http://127.0.0.1:1 --api-key-env NOSUCH_KEY|--api-key-env names NOSUCH_KEY, in which"
-                        + " there is no key;",
-                "loadtest aa --url http://127.0.0.1:1 --journal /nosuch/aa.jsonl|there is no folder /nosuch; make it",
-                "loadtest aa --url http://127.0.0.1:1|The engine at http://127.0.0.1:1 is not ready: it does not"
+                "loadtest run --engine http://127.0.0.1:1 --hold none --arrivals trace:/nosuch|There is no trace"
+                        + " /nosuch.",
+                "loadtest run --engine http://127.0.0.1:1 --hold none --arrivals often|The arrivals are 'often'; write",
+                "loadtest aa --engine http://127.0.0.1:1 --flush-path x|The flush path is x; it starts with a slash,",
+                "loadtest aa --engine http://127.0.0.1:1 --api-key-env NOSUCH_KEY|--api-key-env names NOSUCH_KEY, in"
+                        + " which there is no key;",
+                "loadtest aa --engine http://127.0.0.1:1 --journal /nosuch/aa.jsonl|there is no folder /nosuch; make"
+                        + " it",
+                "loadtest aa --engine http://127.0.0.1:1|The engine at http://127.0.0.1:1 is not ready: it does not"
                         + " answer;",
-                "loadtest run|No engine is named; write its address, as --url http://127.0.0.1:30000.",
-                "loadtest run --url nosuch --hold none|--url is 'nosuch'; write an address such as",
-                "loadtest run --url http://127.0.0.1:1|What holds the prefix in pinned legs is not said; write --hold"
-                        + " session,",
-                "loadtest run --url http://127.0.0.1:1 --hold sidecar|write both --sidecar and --engine-id.",
-                "loadtest run --url http://127.0.0.1:1 --hold keep-warm --touch-every 32|--touch-every is 32, and a"
+                "loadtest run|No engine is named; write its address, as --engine http://127.0.0.1:30000.",
+                "loadtest run --engine nosuch --hold none|--engine is 'nosuch'; write an address such as",
+                "loadtest run --engine http://127.0.0.1:1|What holds the prefix in pinned legs is not said; write"
+                        + " --hold session,",
+                "loadtest run --engine http://127.0.0.1:1 --hold sidecar|write both --sidecar and --engine-id.",
+                "loadtest run --engine http://127.0.0.1:1 --hold keep-warm --touch-every 32|--touch-every is 32, and a"
                         + " flood has 32 requests; write at least 1, and fewer",
-                "loadtest run --url http://127.0.0.1:1 --hold pin-route --route OPENAI_TEXT|which sends text, and a"
+                "loadtest run --engine http://127.0.0.1:1 --hold pin-route --route OPENAI_TEXT|which sends text, and a"
                         + " hold goes by token ids;",
-                "loadtest run --url http://127.0.0.1:1 --arm-command on=true|--arm-command has on; write both"
+                "loadtest run --engine http://127.0.0.1:1 --arm-command on=true|--arm-command has on; write both"
                         + " on=COMMAND and off=COMMAND.",
-                "loadtest run --url http://127.0.0.1:1 --arm-command on=true of=true|--arm-command has on, of; write",
-                "loadtest run --url http://127.0.0.1:1 --hold none|The engine at http://127.0.0.1:1 is not ready: it"
+                "loadtest run --engine http://127.0.0.1:1 --arm-command on=true of=true|--arm-command has on, of;"
+                        + " write",
+                "loadtest run --engine http://127.0.0.1:1 --hold none|The engine at http://127.0.0.1:1 is not ready: it"
                         + " does not answer;",
                 "demo --fault nosuch|There is no fault \"nosuch\"; there are auto-unpin,",
                 "demo --rounds 0|--rounds and --cycles are 1 to 100, not 0 and 3.",

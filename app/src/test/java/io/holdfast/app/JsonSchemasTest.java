@@ -34,7 +34,7 @@ class JsonSchemasTest {
                     "leg",
                     "--recipe",
                     recipe.toString(),
-                    "--url",
+                    "--engine",
                     emulator.uri().toString(),
                     "--out",
                     folder.resolve("out").toString(),

@@ -106,7 +106,7 @@ class LoadtestAaTest {
                 vertx, QuickEngine.PLAIN.withKind(new EmulatorSettings.Kind.Vllm(VllmSettings.defaults())))) {
             assertThat(aa(emulator, "--model", "nosuch").badInput())
                     .contains("The model `nosuch` does not exist")
-                    .endsWith("; name a model that it serves, by --model.");
+                    .endsWith("; ask for a model that it serves: --model, or 'path' of the model in --config.");
         }
     }
 
@@ -139,7 +139,7 @@ class LoadtestAaTest {
     void requestThatDoesNotFitTheContext_isNamed() {
         try (Emulator emulator = Emulator.start(vertx, QuickEngine.PLAIN)) {
             List<String> args = new ArrayList<>(
-                    List.of("loadtest", "aa", "--url", emulator.uri().toString()));
+                    List.of("loadtest", "aa", "--engine", emulator.uri().toString()));
             args.addAll(List.of("--prefix-tokens", "4000", "--plan"));
             assertThat(CommandRun.by(args.toArray(String[]::new)).badInput())
                     .contains("A request of the workload failed before the load began: the engine answered 400");
@@ -155,7 +155,7 @@ class LoadtestAaTest {
     }
 
     private static CommandRun aa(String url, String... options) {
-        List<String> args = new ArrayList<>(List.of("loadtest", "aa", "--url", url));
+        List<String> args = new ArrayList<>(List.of("loadtest", "aa", "--engine", url));
         args.addAll(List.of(SMALL));
         args.addAll(List.of(options));
         return CommandRun.by(args.toArray(String[]::new));

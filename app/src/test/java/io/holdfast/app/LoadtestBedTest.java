@@ -48,7 +48,7 @@ class LoadtestBedTest {
     }
 
     private CommandRun aa(String url, String... more) {
-        List<String> line = new ArrayList<>(List.of("loadtest", "aa", "--url", url, "--pairs", "1"));
+        List<String> line = new ArrayList<>(List.of("loadtest", "aa", "--engine", url, "--pairs", "1"));
         line.addAll(List.of("--prefix-tokens", "64", "--flood-requests", "2", "--flood-tokens", "32"));
         line.addAll(List.of(
                 "--cycles", "1", "--output-tokens", "2", "--journal", journal().toString()));
@@ -106,9 +106,10 @@ class LoadtestBedTest {
         Path nsys = program("nsys", PROFILER);
         String wrapper = nsys + " profile --trace=cuda,nvtx,osrt,cudnn,cublas --cuda-memory-usage=true"
                 + " --gpuctxsw=true --force-overwrite=true -o results/sglang_trace";
-        List<String> line = new ArrayList<>(List.of("loadtest", "run", "--url", "http://127.0.0.1:" + FreePort.any()));
-        line.addAll(
-                List.of("--server-command", QuickEngine.command(), "--server-wrapper", wrapper, "--restart", "run"));
+        List<String> line =
+                new ArrayList<>(List.of("loadtest", "run", "--engine", "http://127.0.0.1:" + FreePort.any()));
+        line.addAll(List.of(
+                "--server-command", QuickEngine.command(), "--server-wrapper", wrapper, "--restart-per", "run"));
         line.addAll(List.of("--prefix-tokens", "96", "--flood-requests", "4", "--flood-tokens", "32"));
         line.addAll(List.of("--cycles", "1", "--rounds", "1", "--anyway", "--repeat-pairs", "50"));
         line.addAll(List.of("--hold", "keep-warm", "--journal", journal().toString(), "--json"));
@@ -139,7 +140,7 @@ class LoadtestBedTest {
         assertThat(CommandRun.by(
                                 "loadtest",
                                 "run",
-                                "--url",
+                                "--engine",
                                 "http://127.0.0.1:1",
                                 "--server-command",
                                 "CUDA_LAUNCH_BLOCKING=1 serve",

@@ -5,16 +5,24 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.holdfast.emulator.Emulator;
+import io.holdfast.evidence.CrossoverPlan;
+import io.holdfast.evidence.Design;
+import io.holdfast.loadtest.journal.Journal;
+import io.holdfast.loadtest.journal.RunHeader;
+import io.holdfast.loadtest.report.ShareText;
 import io.holdfast.loadtest.sweep.SweepPlan;
 import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SplittableRandom;
+import java.util.TreeMap;
 import java.util.stream.Stream;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipFile;
@@ -23,6 +31,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
+import picocli.CommandLine;
 
 /** What is handed to somebody else, of one real run. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -47,7 +56,7 @@ class LoadtestBundleTest {
                     "loadtest run --hold session --prefix-tokens 256 --suffix-tokens 32 --flood-requests 8"
                             .concat(" --flood-tokens 320 --cycles 1 --rounds 1 --anyway --repeat-pairs 50")
                             .concat(" --header X-Secret:" + SECRET + " --api-key-env " + KEY_VARIABLE)
-                            .concat(" --url " + emulator.uri() + " --journal " + journal)
+                            .concat(" --engine " + emulator.uri() + " --journal " + journal)
                             .split(" ", -1));
             assertThat(told.code()).as(told.err()).isEqualTo(ExitCode.INCONCLUSIVE);
         }
@@ -127,6 +136,100 @@ class LoadtestBundleTest {
     }
 
     @Test
+    void commandThatIsPrinted_beginsTheSameRun() throws IOException {
+        List<String> command = ShellWords.ofCommand(text(entries(bundle("again.zip")), "REPRODUCE.md"), "ab");
+
+        List<String> planned = new ArrayList<>(command);
+        planned.addAll(List.of("--plan", "--header", "X-Secret:1"));
+        try (Emulator another = Emulator.start(vertx, QuickEngine.SESSIONS)) {
+            planned.set(planned.indexOf("--engine") + 1, another.uri().toString());
+            CommandRun told = CommandRun.by(planned.toArray(String[]::new));
+            assertThat(told.code()).as(told.err()).isEqualTo(ExitCode.OK);
+            assertThat(told.out()).contains("Load test at " + another.uri(), "Pinned legs: a session");
+        }
+        CommandRun report = CommandRun.by("loadtest", "report", journal.toString(), "--html", path("again.html"));
+        assertThat(report.code()).as(report.err()).isEqualTo(ExitCode.INCONCLUSIVE);
+        assertThat(ShellWords.ofCommand(
+                        Files.readString(folder.resolve("again.html")).replaceAll("<[^>]*>", "\n"), "ab"))
+                .isEqualTo(command);
+    }
+
+    /** What a journal keeps of every kind of run is words that the command line knows. */
+    @Test
+    void commandOfEveryKindOfRun_isOneThatIsUnderstood() throws IOException {
+        RunHeader ab = Journal.read(journal).header();
+        for (Map<String, String> options : List.of(
+                Map.of("hold", "keep-warm", "touch-every", "3", "ca", "/a folder/ca.pem"),
+                Map.of("hold", "sidecar", "sidecar", "http://127.0.0.1:9", "engine-id", "a"),
+                Map.of("hold", "none"),
+                Map.of("hold", "none", "engine", "http://127.0.0.1:2 http://127.0.0.1:3"),
+                Map.of("arm-command", "", "arm-claims-hold", ""),
+                Map.of("arm-server-command", "", "max-duration-ms", "5400000"),
+                Map.of("hold", "automatic", "learn-cycles", "2", "learn-texts", "6", "arrivals", "poisson:20"),
+                Map.of("hold", "session", "restart-per", "leg", "server-wrapper", "nsys profile -o 'a b'"),
+                Map.of("hold", "none", "also-judge", "PROBE_MEAN,WHOLE_MEAN", "flush-path", "/reset"))) {
+            for (Design design : Design.values()) {
+                // An A/A has no arm, and is at one server.
+                if (design != Design.CONTROLS || options.equals(Map.of("hold", "none"))) {
+                    parse(reproduced(ab, design, options), design == Design.CONTROLS ? "aa" : "ab");
+                }
+            }
+        }
+    }
+
+    private static void parse(String text, String command) throws IOException {
+        List<String> words = ShellWords.ofCommand(text, command);
+        assertThat(words).noneMatch(word -> word.startsWith("--environment"));
+        Holdfast.commandLine(CommandLine.defaultFactory()).parseArgs(words.toArray(String[]::new));
+    }
+
+    private static String reproduced(RunHeader header, Design design, Map<String, String> more) {
+        Map<String, String> options = new TreeMap<>(header.options());
+        if (!more.containsKey("hold")) {
+            options.remove("hold");
+        }
+        options.putAll(more);
+        RunHeader its = new RunHeader(
+                header.format(),
+                header.startedAt(),
+                header.client(),
+                header.workload(),
+                CrossoverPlan.draw(design, design == Design.BLOCKS ? 4 : 2, new SplittableRandom(1)),
+                header.seed(),
+                header.concurrency(),
+                header.burnIn(),
+                header.rehearsal(),
+                header.statistic(),
+                header.criteria(),
+                header.slotMillis(),
+                header.toleranceMillis(),
+                header.unit(),
+                header.freshLives(),
+                header.holder(),
+                header.claimsHold(),
+                header.engine(),
+                0,
+                design == Design.CROSSOVER,
+                options);
+        return new ShareText(its, "nothing", Optional.empty(), List.of()).reproduce("x.zip");
+    }
+
+    @Test
+    void environment_isWrittenWhole() throws IOException {
+        JsonNode run = JSON.readTree(entries(bundle("bed.zip")).get("environment.json"))
+                .path("runs")
+                .path(0);
+
+        assertThat(run.path("environment").properties())
+                .extracting(Map.Entry::getKey)
+                .contains("cores", "memory", "processor", "gpu", "driver", "torch", "vllm", "java");
+        assertThat(run.path("environment").path("cores").asText())
+                .isEqualTo(Integer.toString(Runtime.getRuntime().availableProcessors()));
+        assertThat(text(entries(bundle("five.zip")), "ISSUE.md"))
+                .contains("1. **Hardware.** GPU unknown", Runtime.getRuntime().availableProcessors() + " cores");
+    }
+
+    @Test
     void sameRun_isTheSameBundle() throws IOException {
         assertThat(Files.readAllBytes(bundle("first/run.zip"))).isEqualTo(Files.readAllBytes(bundle("second/run.zip")));
     }
@@ -193,6 +296,7 @@ class LoadtestBundleTest {
         assertThat(levels.resolve("sweep.html"))
                 .content()
                 .contains("This sweep cannot tell.", "--over capacity=2048,4096", "holdfast loadtest sweep");
+        parse(Files.readString(levels.resolve("sweep.html")).replaceAll("<[^>]*>", "\n"), "sweep");
         assertThat(CommandRun.by("loadtest", "report", levels.toString(), "--csv", path("x.csv"))
                         .badInput())
                 .contains("is the folder of a sweep, of which there is a page alone");

@@ -265,7 +265,7 @@ class LoadtestKillsTest {
 
     private static String[] run(DemoServers servers, Path journal) {
         List<String> args = new ArrayList<>(List.of("loadtest", "run"));
-        args.addAll(List.of("--url", servers.uri().toString(), "--journal", journal.toString()));
+        args.addAll(List.of("--engine", servers.uri().toString(), "--journal", journal.toString()));
         args.addAll(List.of("--sidecar", servers.sidecar().toString(), "--engine-id", DemoServers.ENGINE));
         args.addAll(List.of("--prefix-tokens", Integer.toString(PREFIX), "--suffix-tokens", "32"));
         args.addAll(List.of("--flood-requests", "4", "--flood-tokens", "512", "--concurrency", "1"));

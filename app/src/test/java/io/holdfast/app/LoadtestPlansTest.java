@@ -32,7 +32,7 @@ class LoadtestPlansTest {
 
     private static CommandRun loadtest(String command, Emulator emulator, String... more) {
         List<String> line = new ArrayList<>(
-                List.of("loadtest", command, "--url", emulator.uri().toString()));
+                List.of("loadtest", command, "--engine", emulator.uri().toString()));
         line.addAll(List.of("--hold", "session", "--prefix-tokens", "256", "--flood-requests", "4"));
         line.addAll(List.of("--flood-tokens", "512", "--cycles", "1", "--rounds", "1", "--anyway"));
         line.addAll(List.of("--hold-slot-ms", "150", "--repeat-pairs", "50"));
@@ -112,7 +112,7 @@ class LoadtestPlansTest {
                     "loadtest",
                     "preset",
                     "pin-poc",
-                    "--url",
+                    "--engine",
                     emulator.uri().toString(),
                     "--hold",
                     "session",
@@ -154,7 +154,7 @@ class LoadtestPlansTest {
     private String bad(String command, String... more) {
         List<String> line = new ArrayList<>(List.of("loadtest"));
         line.addAll(List.of(command.split(" ", -1)));
-        line.addAll(List.of("--url", "http://127.0.0.1:1", "--hold", "session"));
+        line.addAll(List.of("--engine", "http://127.0.0.1:1", "--hold", "session"));
         if (command.equals("sweep") && !List.of(more).contains("--resume")) {
             line.addAll(List.of("--out", folder.resolve("bad").toString()));
         }

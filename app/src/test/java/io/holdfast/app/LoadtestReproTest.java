@@ -64,7 +64,7 @@ class LoadtestReproTest {
 
     private Path journal() {
         Path journal = folder.resolve("aa.jsonl");
-        List<String> line = new ArrayList<>(List.of("loadtest", "aa", "--url", server.toString(), "--pairs", "1"));
+        List<String> line = new ArrayList<>(List.of("loadtest", "aa", "--engine", server.toString(), "--pairs", "1"));
         line.addAll(List.of("--model", "o'model", "--prefix-tokens", "16", "--flood-requests", "2"));
         line.addAll(List.of("--flood-tokens", "8", "--cycles", "1", "--output-tokens", "1"));
         line.addAll(List.of("--header", "X-Team: secret", "--journal", journal.toString()));

@@ -150,7 +150,7 @@ class LoadtestResumeTest {
             cut();
             List<String> left = Files.readAllLines(journal());
             String url = other.uri().toString();
-            CommandRun told = CommandRun.by("loadtest", "resume", journal().toString(), "--url", url);
+            CommandRun told = CommandRun.by("loadtest", "resume", journal().toString(), "--engine", url);
             assertThat(told.code()).isEqualTo(ExitCode.BAD_INPUT);
             assertThat(told.err())
                     .contains(
@@ -215,7 +215,7 @@ class LoadtestResumeTest {
     /** A/A pairs, which have nothing to hold and so no slot to wait for. */
     private String[] aa(Emulator emulator) {
         List<String> args = new ArrayList<>(
-                List.of("loadtest", "aa", "--url", emulator.uri().toString()));
+                List.of("loadtest", "aa", "--engine", emulator.uri().toString()));
         args.addAll(List.of("--journal", journal().toString(), "--prefix-tokens", "96", "--flood-requests", "2"));
         args.addAll(List.of("--flood-tokens", "32", "--cycles", "1", "--output-tokens", "2"));
         args.addAll(List.of("--pairs", Integer.toString(PAIRS)));
@@ -224,7 +224,7 @@ class LoadtestResumeTest {
 
     private String[] run(Emulator emulator, String... options) {
         List<String> args = new ArrayList<>(
-                List.of("loadtest", "run", "--url", emulator.uri().toString()));
+                List.of("loadtest", "run", "--engine", emulator.uri().toString()));
         args.addAll(List.of("--journal", journal().toString(), "--prefix-tokens", "256", "--suffix-tokens", "32"));
         args.addAll(List.of("--flood-requests", "8", "--flood-tokens", "320", "--cycles", "1"));
         // The slot is the one that adapts: however slow the machine is, the arm's call fits.

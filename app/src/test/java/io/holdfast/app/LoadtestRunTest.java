@@ -195,7 +195,7 @@ class LoadtestRunTest {
 
     private CommandRun run(Emulator emulator, String... options) {
         List<String> args = new ArrayList<>(
-                List.of("loadtest", "run", "--url", emulator.uri().toString(), "--journal", journal()));
+                List.of("loadtest", "run", "--engine", emulator.uri().toString(), "--journal", journal()));
         args.addAll(List.of("--prefix-tokens", "256", "--suffix-tokens", "32", "--flood-requests", "8"));
         // The slot is the one that adapts: however slow the machine is, the arm's call fits.
         args.addAll(List.of("--flood-tokens", "320", "--cycles", "1", "--rounds", "1", "--anyway"));

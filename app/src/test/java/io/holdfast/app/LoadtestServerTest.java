@@ -79,7 +79,7 @@ class LoadtestServerTest {
 
     @Test
     void anotherServer_isRefusedWhereItCannotBe() {
-        assertThat(servers("true", "--arm-server-command", "true", "--restart", "run")
+        assertThat(servers("true", "--arm-server-command", "true", "--restart-per", "run")
                         .badInput())
                 .endsWith("each leg has a process of its own; leave --restart-per out.");
         assertThat(servers("true", "--arm-server-command", "true", "--hold", "session")
@@ -87,13 +87,14 @@ class LoadtestServerTest {
                 .endsWith("leave --hold and --sidecar out.");
         assertThat(servers("true", "--arm-server-command", "serve {nosuch}").badInput())
                 .contains("has {nosuch}, for which there is no value");
-        assertThat(CommandRun.by("loadtest", "run", "--url", "http://127.0.0.1:1", "--arm-server-command", "true")
+        assertThat(CommandRun.by("loadtest", "run", "--engine", "http://127.0.0.1:1", "--arm-server-command", "true")
                         .badInput())
                 .endsWith("is for pinned legs alone; write --server-command for the others.");
     }
 
     private CommandRun servers(String command, String... more) {
-        List<String> line = new ArrayList<>(List.of("loadtest", "run", "--url", "http://127.0.0.1:" + FreePort.any()));
+        List<String> line =
+                new ArrayList<>(List.of("loadtest", "run", "--engine", "http://127.0.0.1:" + FreePort.any()));
         line.addAll(List.of("--server-command", command, "--prefix-tokens", "96", "--flood-requests", "2"));
         line.addAll(List.of("--flood-tokens", "32", "--cycles", "1", "--rounds", "1", "--anyway"));
         line.addAll(List.of(
@@ -118,7 +119,7 @@ class LoadtestServerTest {
         CommandRun told = CommandRun.by(
                 "loadtest",
                 "run",
-                "--url",
+                "--engine",
                 "http://127.0.0.1:" + port,
                 "--server-command",
                 "mkfifo " + pipe + "; " + QuickEngine.command() + " & while :; do cat " + pipe + "; done",
@@ -284,7 +285,7 @@ class LoadtestServerTest {
         assertThat(aa("serve --memory {memory} --model ${HOME} --config '{\"a\": 1}'")
                         .badInput())
                 .contains("has {memory}, for which there is no value; write --server-set memory=VALUE");
-        assertThat(CommandRun.by("loadtest", "aa", "--url", "http://127.0.0.1:1", "--restart", "run")
+        assertThat(CommandRun.by("loadtest", "aa", "--engine", "http://127.0.0.1:1", "--restart-per", "run")
                         .badInput())
                 .contains("are for a server that is started by --server-command");
     }
@@ -294,7 +295,7 @@ class LoadtestServerTest {
     }
 
     private CommandRun run(int port, String command, String... more) {
-        List<String> line = new ArrayList<>(List.of("loadtest", "aa", "--url", "http://127.0.0.1:" + port));
+        List<String> line = new ArrayList<>(List.of("loadtest", "aa", "--engine", "http://127.0.0.1:" + port));
         line.addAll(List.of("--server-command", command));
         line.addAll(List.of("--prefix-tokens", "96", "--suffix-tokens", "8", "--flood-requests", "2"));
         line.addAll(List.of("--flood-tokens", "32", "--cycles", "1", "--output-tokens", "2"));

@@ -56,8 +56,8 @@ class LoadtestTablesTest {
                 .contains("memory fraction 0.05       TTFT mean          67.09 -> 52.07 (-22.4 %)")
                 .contains("! placebo")
                 .contains("Suspect")
-                .contains("holdfast loadtest run --url http://127.0.0.1:30000 --hold session")
-                .contains("holdfast loadtest preset pin-poc --url http://127.0.0.1:30000")
+                .contains("holdfast loadtest run --engine http://127.0.0.1:30000 --hold session")
+                .contains("holdfast loadtest preset pin-poc --engine http://127.0.0.1:30000")
                 .doesNotContain("REAL");
         assertThat(told.out().lines()).allMatch(line -> line.length() <= 80);
     }

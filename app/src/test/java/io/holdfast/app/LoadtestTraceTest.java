@@ -25,7 +25,7 @@ class LoadtestTraceTest {
 
     private static CommandRun trace(Emulator emulator, String... more) {
         List<String> line = new ArrayList<>(
-                List.of("loadtest", "trace", "--url", emulator.uri().toString()));
+                List.of("loadtest", "trace", "--engine", emulator.uri().toString()));
         line.addAll(List.of("--cold-client", "--prompt-tokens", "64", "--output-tokens", "40"));
         line.addAll(List.of(more));
         return CommandRun.by(line.toArray(String[]::new));
@@ -78,12 +78,12 @@ class LoadtestTraceTest {
 
     @Test
     void badOptions_areOneSentence() {
-        assertThat(CommandRun.by("loadtest", "trace", "--url", "nosuch").badInput())
+        assertThat(CommandRun.by("loadtest", "trace", "--engine", "nosuch").badInput())
                 .contains("write an address");
-        assertThat(CommandRun.by("loadtest", "trace", "--url", "http://127.0.0.1:1", "--steps", "0")
+        assertThat(CommandRun.by("loadtest", "trace", "--engine", "http://127.0.0.1:1", "--steps", "0")
                         .badInput())
                 .contains("--steps is 0; write 1 to 512.");
-        assertThat(CommandRun.by("loadtest", "trace", "--url", "http://127.0.0.1:1")
+        assertThat(CommandRun.by("loadtest", "trace", "--engine", "http://127.0.0.1:1")
                         .badInput())
                 .contains("is not ready");
     }

@@ -428,8 +428,16 @@ public final class Judge {
 
     /** @param text a clause */
     private record Advice(String text, OptionalInt perOrder) {
+        private static final int MOST_WORTH_RUNNING = 100;
+
         static Advice pairs(int perOrder) {
-            return new Advice("run about " + perOrder + " pairs of each order", OptionalInt.of(perOrder));
+            return new Advice(
+                    perOrder <= MOST_WORTH_RUNNING
+                            ? "run about " + perOrder + " pairs of each order"
+                            : "it would take about " + perOrder
+                                    + " pairs of each order, which is hardly worth it: use a"
+                                    + " quieter machine or longer legs, or leave it at that",
+                    OptionalInt.of(perOrder));
         }
 
         static Advice of(String text) {

@@ -145,7 +145,7 @@ public final class StrictYaml {
     /** What is there under names that people choose, in its order. */
     public Map<String, StrictYaml> named() {
         if (!node.isObject() && !node.isMissingNode()) {
-            throw wrong("has names with values");
+            throw wrong("has names with something below each, as 'one: {...}' in lines of their own");
         }
         Map<String, StrictYaml> named = new LinkedHashMap<>();
         node.fieldNames().forEachRemaining(name -> named.put(name, at(name)));

@@ -336,7 +336,7 @@ public final class ConfigSources {
             home.others()
                     .forEach(other -> lines.add("ledgers of an earlier start are in " + other
                             + " too; what they still list is said by /readyz, and let go of by holdfast ledger release"
-                            + " --state " + other));
+                            + " --state-directory " + other));
         }
         written.forEach((key, origin) -> {
             if (lines.size() < MOST_LINES) {

@@ -81,7 +81,7 @@ final class Reloads implements Operations, AutoCloseable {
         this.seams = seams;
         this.standing = current.otherStates().stream()
                 .map(other -> "ledgers of an earlier start are in " + other + ", and this one keeps its own in "
-                        + current.stateDirectory() + ": holdfast ledger show --state " + other
+                        + current.stateDirectory() + ": holdfast ledger show --state-directory " + other
                         + " says what they list")
                 .toList();
     }

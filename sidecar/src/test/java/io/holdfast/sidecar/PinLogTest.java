@@ -4,6 +4,7 @@ import ch.qos.logback.classic.Level;
 import io.holdfast.events.SglangBlockNames;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -23,8 +24,14 @@ class PinLogTest {
             bed.engine.generate(other);
             String lost = bed.client.held(other);
             bed.emulator.restart();
-            // A store of the second life reveals the restart.
-            bed.engine.generate(EngineClient.prompt(3, 128));
+            AtomicInteger prompts = new AtomicInteger(2);
+            Eventually.see(
+                    "a store of the second life reveals the restart",
+                    () -> {
+                        bed.engine.generate(EngineClient.prompt(prompts.incrementAndGet(), 128));
+                        return news.lines;
+                    },
+                    lines -> lines.stream().anyMatch(line -> line.contains("Engine demo hold " + lost + ", ")));
             long[] names = SglangBlockNames.of(prompt, TestBed.BLOCK);
 
             // The logger is the whole process's, so lines of other sidecars may stand between.

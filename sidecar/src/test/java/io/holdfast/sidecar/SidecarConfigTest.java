@@ -160,7 +160,7 @@ class SidecarConfigTest {
         {E}, largestPromptTokens: measured}] | engines[0].maxOutputTokens is missing; largestPromptTokens alone makes
         {E}, readingsMillis: 1}]      | engines[0].readingsMillis is '1'; write 50 to 60000
         {E}, tickMillis: 0}]          | engines[0].tickMillis is '0'; write 10 to 10000
-        {E}, automaticLeaseSeconds: 0}] | engines[0].automaticLeaseSeconds is '0'; write 1 to 86400, or automatic
+        {E}, automaticLeaseSeconds: 0}] | engines[0].automaticLeaseSeconds is '0'; write 1 to 86400
         {E}, leastSavingMillis: -1}]  | engines[0].leastSavingMillis is '-1'; write 0 to 60000
         {E}, hashAlgorithm: sha256}]  | engines[0].hashAlgorithm is 'sha256'; only vLLM lets one choose it: leave the key out
         {E}, hashAlgorithm: md5}]     | engines[0].hashAlgorithm is 'md5'; write sha256 or sha256_cbor or xxhash
@@ -173,7 +173,7 @@ class SidecarConfigTest {
         {E}, holds: [{name: a, text: a, tools: [{}]}]}] | engines[0].holds[0].tools are a part of a conversation
         {E}, holds: [{name: a, messages: [a]}]}] | engines[0].holds[0].messages[0] is the text 'a'; write a mapping
         {E}, holds: [{name: a, tokens: [-1]}]}] | engines[0].holds[0].tokens[0] is the value '-1'; write a token id
-        {E}, ttftWindowSeconds: -1}]  | engines[0].ttftWindowSeconds is '-1'; write 1 to 86400
+        {E}, ttftWindowSeconds: -1}]  | engines[0].ttftWindowSeconds is '-1'; write 1 to 86400, or automatic
         {E}, ttftOffShare: 0.6}]      | engines[0].ttftOffShare is '0.6'; write a number from 0, for none, to 0.5
         {E}, ttftLeastGain: 3}]       | engines[0].ttftLeastGain is '3.0'; write a part of the time to first token, from 0
         {E}, ttftLoop: never}]        | engines[0].ttftLoop is the text 'never'; write true or false

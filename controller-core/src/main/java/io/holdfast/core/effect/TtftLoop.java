@@ -188,8 +188,8 @@ public final class TtftLoop {
     }
 
     /**
-     * Returns which round of windows it is; in one both arms have the same share, as far as windows are ready. What is compared in both has to be chosen
-     * before it.
+     * Returns the number of this round of windows, in which each arm has its share. What is compared in both has to be
+     * chosen before it.
      */
     public long round() {
         return round;

@@ -261,7 +261,7 @@ final class TtftLoopSimulationTest {
                 "by default at %.0f requests a second, %s, no effect: PROVEN in %d, HARMFUL in %d, NO_BENEFIT in %d of"
                         + " %d within 6.7 hours%n",
                 rate, told, proven, harmful, none, RUNS);
-        assertThat(proven).isLessThanOrEqualTo(atMost(8));
-        assertThat(harmful).isLessThanOrEqualTo(atMost(32));
+        assertThat(proven).isLessThanOrEqualTo(atMost(4));
+        assertThat(harmful).isLessThanOrEqualTo(atMost(10));
     }
 }

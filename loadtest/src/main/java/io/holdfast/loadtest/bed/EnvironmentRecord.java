@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
@@ -22,6 +23,7 @@ public record EnvironmentRecord(Map<String, String> values) {
     public static final String UNKNOWN = "unknown";
 
     private static final String NONE = "none";
+    private static final List<String> OF_GPUS = List.of("gpu", "driver", "gpuDetails", "cuda", "gpuLinks");
     private static final Path CPU = Path.of("/proc/cpuinfo");
     private static final Path MEMORY = Path.of("/proc/meminfo");
 
@@ -64,13 +66,23 @@ public record EnvironmentRecord(Map<String, String> values) {
                 values.put(
                         "driver",
                         present.gpus().stream().map(Gpus.Gpu::driver).distinct().collect(Collectors.joining(", ")));
+                values.put("gpuDetails", distinct(present, Gpus.Gpu::text));
+                values.put("cuda", distinct(present, Gpus.Gpu::cuda));
                 values.put("gpuLinks", present.links().map(Gpus.Links::text).orElse(UNKNOWN));
             }
             // A server elsewhere may have one all the same.
-            case Gpus.None none -> List.of("gpu", "driver", "gpuLinks").forEach(name -> values.put(name, UNKNOWN));
-            case Gpus.Unknown unknown ->
-                List.of("gpu", "driver", "gpuLinks").forEach(name -> values.put(name, UNKNOWN));
+            case Gpus.None none -> OF_GPUS.forEach(name -> values.put(name, UNKNOWN));
+            case Gpus.Unknown unknown -> OF_GPUS.forEach(name -> values.put(name, UNKNOWN));
         }
+    }
+
+    private static String distinct(Gpus.Present present, Function<Gpus.Gpu, String> what) {
+        String all = present.gpus().stream()
+                .map(what)
+                .filter(text -> !text.isEmpty())
+                .distinct()
+                .collect(Collectors.joining("; "));
+        return all.isEmpty() ? UNKNOWN : all;
     }
 
     /** As in {@code 2 x NVIDIA A100-SXM4-80GB}. */

@@ -7,15 +7,38 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /** The GPUs of this machine, as far as {@code nvidia-smi} tells of them. */
 public sealed interface Gpus {
     String TOOL = "nvidia-smi";
+
+    /** What each GPU is asked for. */
+    String FIELDS = "index,name,driver_version,memory.total";
+
+    /** In the head of what nvidia-smi prints by itself. */
+    Pattern CUDA = Pattern.compile("CUDA Version: *([0-9.]+)");
+
+    /** Streaming multiprocessors by the word of the name that tells the model; PCIe and SXM of a model alike. */
+    Map<String, Integer> SMS = Map.ofEntries(
+            Map.entry("V100", 80),
+            Map.entry("T4", 40),
+            Map.entry("A100", 108),
+            Map.entry("A30", 56),
+            Map.entry("A10", 72),
+            Map.entry("A10G", 80),
+            Map.entry("A40", 84),
+            Map.entry("L4", 58),
+            Map.entry("L40S", 142),
+            Map.entry("H100", 132),
+            Map.entry("H200", 132),
+            Map.entry("B200", 148));
 
     /** There is no {@code nvidia-smi}, so no GPU of NVIDIA's that anybody could ask about. */
     record None() implements Gpus {}
@@ -44,7 +67,26 @@ public sealed interface Gpus {
     }
 
     /** One of them. */
-    record Gpu(int index, String name, String driver) {}
+    record Gpu(int index, String name, String driver, String memory, Optional<String> computeCapability, String cuda) {
+        /** As in {@code NVIDIA H100 80GB HBM3, 81559 MiB, compute capability 9.0, 132 SMs}. */
+        String text() {
+            return name
+                    + (memory.isEmpty() ? "" : ", " + memory)
+                    + computeCapability.map(of -> ", compute capability " + of).orElse("")
+                    + multiprocessors().stream()
+                            .mapToObj(number -> ", " + number + " SMs")
+                            .findFirst()
+                            .orElse("");
+        }
+
+        /** Number of streaming multiprocessors, which nvidia-smi does not tell, by the name; absent for other models. */
+        OptionalInt multiprocessors() {
+            return SMS.entrySet().stream()
+                    .filter(model -> List.of(name.split("[ -]", -1)).contains(model.getKey()))
+                    .mapToInt(Map.Entry::getValue)
+                    .findFirst();
+        }
+    }
 
     /** A process that computes on one of them. */
     record ComputeProcess(long pid, String name, String memory) {
@@ -148,17 +190,29 @@ public sealed interface Gpus {
             return new None();
         }
         Path tool = found.get();
-        MachineTools.Answer all = tools.ask(tool, "--query-gpu=index,name,driver_version", "--format=csv,noheader");
+        MachineTools.Answer all = tools.ask(tool, "--query-gpu=" + FIELDS + ",compute_cap", "--format=csv,noheader");
+        if (!all.isOk()) {
+            // Tools of before 2021 know no compute capability, and refuse all of it.
+            all = tools.ask(tool, "--query-gpu=" + FIELDS, "--format=csv,noheader");
+        }
         if (!all.isOk()) {
             return new Unknown(all.problem());
         }
+        Matcher version = CUDA.matcher(tools.ask(tool).text());
+        String cuda = version.find() ? version.group(1) : "";
         List<Gpu> gpus = new ArrayList<>();
         for (String line : all.text().lines().filter(line -> !line.isBlank()).toList()) {
             List<String> fields = CsvLine.of(line).fields();
             if (fields.size() < 3 || CsvTable.number(fields.getFirst()).isEmpty()) {
                 return new Unknown("it said '" + line.strip() + "'");
             }
-            gpus.add(new Gpu((int) CsvTable.number(fields.getFirst()).getAsDouble(), fields.get(1), fields.get(2)));
+            gpus.add(new Gpu(
+                    (int) CsvTable.number(fields.getFirst()).getAsDouble(),
+                    fields.get(1),
+                    fields.get(2),
+                    fields.size() > 3 ? fields.get(3) : "",
+                    fields.size() > 4 ? Optional.of(fields.get(4)) : Optional.empty(),
+                    cuda));
         }
         return new Present(
                 gpus,

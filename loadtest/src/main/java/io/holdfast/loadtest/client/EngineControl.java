@@ -308,9 +308,12 @@ final class EngineControl implements AutoCloseable {
             case 401, 403 -> "give its key, by --api-key-env";
             case 404, 405, 501 ->
                 model
-                        ? "name a model that it serves, by --model"
+                        ? "ask for a model that it serves: --model, or 'path' of the model in --config"
                         : "check that the address is that of an inference server and that it has this route";
-            default -> model ? "name a model that it serves, by --model" : "check the address and the route";
+            default ->
+                model
+                        ? "ask for a model that it serves: --model, or 'path' of the model in --config"
+                        : "check the address and the route";
         };
     }
 

@@ -145,6 +145,7 @@ public final class HttpEngine implements EngineUnderTest {
 
     /** Streams tokens from a server of its own until the client is as fast as it gets; says in a sentence what that took. */
     public String warm() {
+        waiting.accept("Warming this client up, which takes some seconds; nothing of it goes to the server.");
         ClientWarmUp.Warmth warmth = new ClientWarmUp(vertx, settings, clock::nanos).run();
         return String.format(
                 Locale.ROOT,

@@ -2,10 +2,14 @@ package io.holdfast.loadtest.compare;
 
 import java.math.BigDecimal;
 import java.math.RoundingMode;
+import java.util.Locale;
 
 /** Changes as text, by one rule for all: half up, and never a sign before zero. */
 public final class Percents {
     private static final double FINE = 0.1;
+
+    /** From here on nobody reads a percentage. */
+    private static final double MANIFOLD = 10;
 
     private Percents() {}
 
@@ -35,6 +39,9 @@ public final class Percents {
     }
 
     private static String text(double share, int decimals, boolean sign) {
+        if (share >= MANIFOLD) {
+            return String.format(Locale.ROOT, "%,.0f times", 1 + share);
+        }
         BigDecimal percent = BigDecimal.valueOf(100 * share).setScale(decimals, RoundingMode.HALF_UP);
         return sign ? printed(percent) : percent.toPlainString() + " %";
     }

@@ -83,14 +83,23 @@ public record AnswerEquality(int compared, int others, Map<String, Integer> byCo
 
     /** In a sentence. */
     public String text() {
-        return String.format(
-                Locale.ROOT,
-                "Answers: %d of %d (%.1f %%) are none that the same prompt got alone and cold, though all decode"
-                        + " greedily%s; among those %d are not the usual one.",
-                others,
-                compared,
-                100.0 * others / compared,
-                byConfiguration.isEmpty() ? "" : " " + byConfiguration,
-                amongAlone);
+        String alone = amongAlone == 0
+                ? "The answers to a prompt that was sent alone and cold were always the same."
+                : String.format(
+                        Locale.ROOT,
+                        "Prompts that were sent alone and cold got another answer than most times %d times.",
+                        amongAlone);
+        return (others == 0
+                        ? "Answers: each of " + compared + " is one that the same prompt got alone and cold, as greedy"
+                                + " decoding should have it. "
+                        : String.format(
+                                Locale.ROOT,
+                                "Answers: %d of %d (%.1f %%) differ from all that the same prompt got alone and cold,"
+                                        + " though all decode greedily%s. ",
+                                others,
+                                compared,
+                                100.0 * others / compared,
+                                byConfiguration.isEmpty() ? "" : " " + byConfiguration))
+                + alone;
     }
 }

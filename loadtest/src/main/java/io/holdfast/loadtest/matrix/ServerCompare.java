@@ -99,7 +99,7 @@ public final class ServerCompare {
 
     /** The reference against each other variant in so many rounds of a pair of every order. */
     public List<Suite.Leg> pairs(int rounds) {
-        check("--pairs", rounds);
+        check("--rounds", rounds);
         Lives lives = new Lives();
         SplittableRandom random = new SplittableRandom(seed);
         int pair = 0;

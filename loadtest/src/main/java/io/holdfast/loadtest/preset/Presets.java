@@ -23,7 +23,7 @@ public final class Presets {
         return List.of(
                 new Entry(
                         "probe-flood-probe",
-                        "Whether a hold keeps an idle prefix through a flood; that is 'holdfast loadtest run'.",
+                        "Whether a hold keeps an idle prefix through a flood; the same as 'holdfast loadtest ab'.",
                         List.of("the journal of --journal")),
                 new Entry(
                         "pin-poc",

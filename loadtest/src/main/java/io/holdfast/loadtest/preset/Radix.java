@@ -28,6 +28,9 @@ import java.util.Set;
  * first that is not found proves an eviction, whatever the server says of itself.
  */
 public final class Radix implements Preset {
+    /** Names the setting of SGLang that says what is given up first. */
+    private static final String POLICY = "radix_eviction_policy";
+
     private static final String LOADS = "radix.yaml";
     private static final String OLDEST = "A-oldest";
     private static final int ALL = 100;
@@ -188,7 +191,7 @@ public final class Radix implements Preset {
             throw new LoadTestException(String.format(
                     Locale.ROOT,
                     "The cache holds %,d tokens, of which scenarios A to C may take %.0f %%, and they ask for %,d; ask"
-                            + " for less by --requests or --answer-tokens, or give the server more memory.",
+                            + " for less by --requests or --output-tokens, or give the server more memory.",
                     capacity,
                     100 * ROOM,
                     needed));
@@ -203,7 +206,11 @@ public final class Radix implements Preset {
                 ended.facts(),
                 ended.facts().capacityTokens().isPresent() ? ended.facts().capacityTokens() : settings.capacity(),
                 base.prefixes().values().stream().mapToInt(Integer::intValue).sum());
-        RadixText text = new RadixText(story, ended.results().model(), ended.facts());
+        RadixText text = new RadixText(
+                story,
+                ended.results().model(),
+                ended.facts(),
+                Optional.ofNullable(ended.results().environment().get(POLICY)));
         Map<String, String> files = new LinkedHashMap<>();
         files.put(ended.stamped() + ".json", RadixJson.text(ended.results(), story));
         files.put(ended.stamped() + ".txt", text.text());

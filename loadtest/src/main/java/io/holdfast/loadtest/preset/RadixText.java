@@ -6,10 +6,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /** {@link RadixStory} as text: a box of the configuration, a tree of each request, a box of the summary. */
-record RadixText(RadixStory story, String model, EngineFacts facts) {
+record RadixText(RadixStory story, String model, EngineFacts facts, Optional<String> policy) {
     private static final String RULE = "─";
+    private static final int WIDTH = 76;
 
     String text() {
         List<String> lines = new ArrayList<>(box(
@@ -24,7 +26,8 @@ record RadixText(RadixStory story, String model, EngineFacts facts) {
                                                 "%,d tokens",
                                                 story.capacity().getAsLong())
                                         : "unknown size")
-                                + ", page of " + facts.pageTokensOrUsual()
+                                + ", page of "
+                                + facts.pageTokensOrUsual()
                                 + " tokens, emptied before the first request",
                         "State        computed from the cached tokens that the server counts, in whole pages")));
         for (Told request : story.requests()) {
@@ -115,6 +118,7 @@ record RadixText(RadixStory story, String model, EngineFacts facts) {
                         story.line().orElseThrow().millisPerToken()))
                 .forEach(lines::add);
         story.line().ifPresent(line -> lines.add("                  " + line.text()));
+        lines.add("Eviction policy   " + policy.orElse("unknown: the server does not say"));
         story.checks()
                 .forEach(check -> lines.add("Check " + check.scenario() + "           "
                         + (check.holds() ? "holds: " : "FAILS: ") + check.text()));
@@ -126,11 +130,29 @@ record RadixText(RadixStory story, String model, EngineFacts facts) {
     }
 
     static String share(int count, int of) {
-        return String.format(Locale.ROOT, "%d (%.0f %%)", count, of == 0 ? 0 : 100.0 * count / of);
+        return String.format(Locale.ROOT, "%d of %d (%.1f %%)", count, of, of == 0 ? 0 : 100.0 * count / of);
+    }
+
+    /** A line that fits into the box, or several whose text is below that of the first. */
+    private static Stream<String> broken(String line) {
+        int indent = line.indexOf("  ") < 0
+                ? 0
+                : line.indexOf(line.substring(line.indexOf("  ")).strip());
+        List<String> lines = new ArrayList<>();
+        String rest = line;
+        while (rest.length() > WIDTH) {
+            int space = rest.lastIndexOf(' ', WIDTH);
+            int at = space > indent ? space : WIDTH;
+            lines.add(rest.substring(0, at));
+            rest = " ".repeat(indent) + rest.substring(at).strip();
+        }
+        lines.add(rest);
+        return lines.stream();
     }
 
     /** A title in a line, and what belongs to it indented below. */
-    private static List<String> box(String title, List<String> lines) {
+    private static List<String> box(String title, List<String> texts) {
+        List<String> lines = texts.stream().flatMap(RadixText::broken).toList();
         int width = lines.stream().mapToInt(String::length).max().orElse(0) + 2;
         List<String> boxed = new ArrayList<>();
         boxed.add("┌" + RULE + " " + title + " " + RULE.repeat(Math.max(0, width - title.length() - 3)) + "┐");

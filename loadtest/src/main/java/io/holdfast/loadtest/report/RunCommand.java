@@ -1,5 +1,6 @@
 package io.holdfast.loadtest.report;
 
+import io.holdfast.evidence.Criteria;
 import io.holdfast.loadtest.journal.RunHeader;
 import io.holdfast.loadtest.journal.Statistic;
 import java.util.ArrayList;
@@ -15,9 +16,15 @@ import java.util.stream.Stream;
 final class RunCommand {
     private static final Pattern PLAIN = Pattern.compile("[\\w./:@%+,=-]+");
 
+    private static final String COMMAND = "COMMAND";
+
     /** What an option says whose value a journal must not keep. */
     private static final Map<String, String> TO_FILL_IN =
-            Map.of("arm-command", "on=COMMAND off=COMMAND", RunHeader.ARM_SERVER, "COMMAND");
+            Map.of("arm-command", "on=" + COMMAND + " off=" + COMMAND, RunHeader.ARM_SERVER, COMMAND);
+
+    private static final String ARM = "hold";
+    private static final String ENGINE = "engine";
+    private static final String MOST_TIME = "max-duration-ms";
 
     private RunCommand() {}
 
@@ -27,11 +34,48 @@ final class RunCommand {
         if (!kept.containsKey("url")) {
             return Optional.empty();
         }
+        kept.keySet().removeIf(name -> name.startsWith(RunHeader.ENVIRONMENT));
         kept.remove(RunHeader.ALSO_JUDGE);
-        List<String> words = new ArrayList<>(List.of(
-                "holdfast loadtest " + (header.plan().isOnlyControls() ? "aa" : "ab"),
-                "--url " + quoted(take(kept, "url"))));
+        boolean controls = header.plan().isOnlyControls();
+        List<String> words = new ArrayList<>(List.of("holdfast loadtest " + (controls ? "aa" : "ab")));
+        String asked = quoted(take(kept, "url"));
+        words.add(kept.containsKey(ENGINE) ? "--router " + asked : "--engine " + asked);
+        Optional.ofNullable(header.client().get("model")).ifPresent(model -> words.add("--model " + quoted(model)));
+        route(header, controls).ifPresent(words::add);
+        if (header.client().containsKey(RunHeader.ENDS)) {
+            words.add("--no-ignore-eos");
+        }
+        if (header.freshLives()
+                || header.profiler().isPresent()
+                || kept.containsKey(RunHeader.ARM_SERVER)
+                || kept.containsKey(RunHeader.RESTART_PER)) {
+            words.add("--server-command " + COMMAND);
+        }
+        if (header.profiler().isPresent() && !header.freshLives() && !kept.containsKey(RunHeader.RESTART_PER)) {
+            words.add("--restart-per run");
+        }
+        Optional.ofNullable(kept.remove(MOST_TIME)).ifPresent(millis -> words.add("--max-duration " + millis + "ms"));
+        if (controls) {
+            kept.remove(ARM);
+        }
         kept.forEach((name, value) -> words.add(option(name, value)));
+        words.addAll(controls ? List.of("--pairs " + header.plan().lives().size()) : plan(header));
+        words.add("--seed " + header.seed());
+        words.add("--concurrency " + header.concurrency());
+        return Optional.of(String.join(" \\\n    ", words));
+    }
+
+    /** The route, of which an A/A knows two by other names. */
+    private static Optional<String> route(RunHeader header, boolean controls) {
+        Optional<String> route = Optional.ofNullable(header.client().get("route"));
+        return controls
+                ? route.map(name -> "--api " + (name.equals("OPENAI_CHAT") ? "chat" : "completions"))
+                : route.map(name -> "--route " + name);
+    }
+
+    /** The options of a run with arms. */
+    private static List<String> plan(RunHeader header) {
+        List<String> words = new ArrayList<>();
         switch (header.plan().design()) {
             case NORMAL -> words.add("--order normal");
             case REVERSED -> words.add("--order reversed");
@@ -40,14 +84,15 @@ final class RunCommand {
                 // The usual plan, which a restart for each leg changes by itself.
             }
         }
-        if (header.plan().looks().isEmpty()) {
-            words.add("--rounds " + header.plan().rounds().size());
-        } else {
-            words.add("--looks "
-                    + header.plan().looks().stream().map(String::valueOf).collect(Collectors.joining(",")));
+        List<Integer> looks = header.plan().looks();
+        words.add(
+                looks.isEmpty()
+                        ? "--rounds " + header.plan().rounds().size()
+                        : "--looks " + looks.stream().map(String::valueOf).collect(Collectors.joining(",")));
+        int first = looks.isEmpty() ? header.plan().rounds().size() : looks.getFirst();
+        if (first < Criteria.standard().minimumPerOrder()) {
+            words.add("--anyway");
         }
-        words.add("--seed " + header.seed());
-        words.add("--concurrency " + header.concurrency());
         words.add("--judge " + header.statistic());
         List<Statistic> others = header.judgedBy().stream().skip(1).toList();
         if (!others.isEmpty()) {
@@ -56,7 +101,7 @@ final class RunCommand {
         if (!header.slotAdapts()) {
             words.add("--hold-slot-ms " + header.slotMillis());
         }
-        return Optional.of(String.join(" \\\n    ", words));
+        return words;
     }
 
     /** The command of a sweep whose levels begin like this one; what they set is not set again. */
@@ -71,7 +116,7 @@ final class RunCommand {
     }
 
     private static String option(String name, String value) {
-        if (name.equals("engine")) {
+        if (name.equals(ENGINE)) {
             return Stream.of(value.split(" ", -1))
                     .map(each -> "--engine " + quoted(each))
                     .collect(Collectors.joining(" "));

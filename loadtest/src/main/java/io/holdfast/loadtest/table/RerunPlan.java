@@ -110,7 +110,7 @@ public final class RerunPlan {
         step(
                 "A/A: what the second leg gains though nothing changes, and how much pairs scatter",
                 Stream.concat(
-                                Stream.of("aa", "--url", url, "--pairs", "8", "--journal", "rerun-aa.jsonl"),
+                                Stream.of("aa", "--engine", url, "--pairs", "8", "--journal", "rerun-aa.jsonl"),
                                 load(highest, ABOVE).stream())
                         .toList());
         for (Place place : levels.isEmpty() ? List.of(highest) : levels) {
@@ -140,7 +140,7 @@ public final class RerunPlan {
         List<String> arguments = new ArrayList<>(List.of(
                 "preset",
                 "pin-poc",
-                "--url",
+                "--engine",
                 url,
                 "--hold",
                 HOLD,
@@ -180,7 +180,7 @@ public final class RerunPlan {
                 Stream.concat(
                                 Stream.of(
                                         "run",
-                                        "--url",
+                                        "--engine",
                                         url,
                                         "--hold",
                                         HOLD,

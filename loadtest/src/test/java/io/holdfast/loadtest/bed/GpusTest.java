@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatObject;
 
 import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
@@ -62,5 +64,34 @@ class GpusTest {
         assertThat(links.alone()).containsExactly(4);
         assertThat(links.text()).isEqualTo("NVLink 0-1, 2-3, 5-6; without: 4");
         assertThat(Gpus.Links.of("No devices were found")).isEmpty();
+    }
+
+    @Test
+    void recordOfAGpu_hasWhatItIsAndWhatItRunsOn(@TempDir Path folder) throws IOException {
+        String told = """
+            #!/bin/sh
+            case "$*" in
+              *compute_cap*) [ -e "$0.old" ] && exit 2; echo '0, NVIDIA H100 80GB HBM3, 550.54.15, 81559 MiB, 9.0' ;;
+              *query-gpu*) echo '0, NVIDIA H100 80GB HBM3, 550.54.15, 81559 MiB' ;;
+              '') echo '| NVIDIA-SMI 550.54.15    Driver Version: 550.54.15    CUDA Version: 12.4     |' ;;
+            esac
+            """;
+        Path tool = Files.writeString(folder.resolve("nvidia-smi"), told);
+        assertThat(tool.toFile().setExecutable(true)).isTrue();
+        URI nobody = URI.create("http://127.0.0.1:1");
+
+        EnvironmentRecord record = EnvironmentRecord.of(new MachineTools(folder.toString()), nobody);
+
+        assertThat(record.values())
+                .containsEntry("gpu", "1 x NVIDIA H100 80GB HBM3")
+                .containsEntry("driver", "550.54.15")
+                .containsEntry("cuda", "12.4")
+                .containsEntry("gpuDetails", "NVIDIA H100 80GB HBM3, 81559 MiB, compute capability 9.0, 132 SMs");
+
+        Files.createFile(folder.resolve("nvidia-smi.old"));
+        assertThat(EnvironmentRecord.of(new MachineTools(folder.toString()), nobody)
+                        .values())
+                .as("a tool that knows no compute capability")
+                .containsEntry("gpuDetails", "NVIDIA H100 80GB HBM3, 81559 MiB, 132 SMs");
     }
 }

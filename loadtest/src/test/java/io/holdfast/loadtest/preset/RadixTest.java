@@ -121,7 +121,7 @@ final class RadixTest {
                 new LoadLeg.Part("A-cold", true, 0, 1, List.of(request(0, 256, OptionalInt.of(0), 18.5))),
                 new LoadLeg.Part("B-shared", true, 0, 1, List.of(request(1, 384, OptionalInt.of(256), 8.2))));
         RadixStory story = RadixStory.of(leg, facts(OptionalLong.of(150_000)), OptionalLong.of(150_000), 256);
-        assertThat(new RadixText(story, "a model", facts(OptionalLong.of(150_000))).text())
+        assertThat(new RadixText(story, "a model", facts(OptionalLong.of(150_000)), Optional.of("lru")).text())
                 .contains("""
                     Request 1 (A-cold): 256 tokens
                     ├── MISS, all computed
@@ -141,7 +141,7 @@ final class RadixTest {
     @Test
     void shares_areThoseOfThePlan() {
         assertThat(List.of(RadixText.share(12, 100), RadixText.share(45, 100), RadixText.share(43, 100)))
-                .containsExactly("12 (12 %)", "45 (45 %)", "43 (43 %)");
+                .containsExactly("12 of 100 (12.0 %)", "45 of 100 (45.0 %)", "43 of 100 (43.0 %)");
     }
 
     @ParameterizedTest

@@ -8,6 +8,7 @@ import io.holdfast.loadtest.sweep.Sweep;
 import io.holdfast.loadtest.sweep.SweepPlan;
 import io.holdfast.loadtest.testing.MemoryFolder;
 import io.holdfast.rules.engine.Speed;
+import io.holdfast.rules.fault.Fault;
 import io.holdfast.rules.fault.GpuFault;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -142,7 +143,7 @@ final class SweepCharacteristicsTest {
                 VirtualExperiment level = truth.at(CAPACITIES.get(i));
                 GpuFault.Noise noise = i == 0 ? placebo.noise : Placebo.NARROW.noise;
                 level.withFaults(Stream.concat(level.faults().stream(), Stream.of(noise))
-                                .toArray(io.holdfast.rules.fault.Fault[]::new))
+                                .toArray(Fault[]::new))
                         .run(CAPACITIES.size() * seed + i, journal);
             }
             Sweep sweep = Sweep.of(folder);

@@ -66,7 +66,7 @@ final class SglangInfo {
     JsonObject server(int port, SglangStats stats) {
         JsonObject arguments = arguments(port);
         JsonObject info = arguments.copy();
-        info.put("launch_command", "holdfast emulate --engine sglang")
+        info.put("launch_command", "holdfast emulate --family sglang")
                 .put("status", "ready")
                 .put("max_total_num_tokens", stats.capacityTokens())
                 .put("max_req_input_len", settings.maxPromptTokens())
