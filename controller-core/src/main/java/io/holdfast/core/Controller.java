@@ -814,7 +814,7 @@ public final class Controller {
         nextTickNanos = nowNanos + Math.max(settings.tick().toNanos(), idle() ? IDLE_TICK_NANOS : 0);
         tick++;
         List<Hold> measurable = holds.living().stream()
-                .filter(hold -> hold.measured() && hold.state() == HoldState.HELD)
+                .filter(hold -> hold.measured() && hold.state() == HoldState.HELD && !staysThroughout(hold))
                 .toList();
         PrefixUse use = observers.heldUse().take();
         measured().ifPresent(loop -> {
@@ -854,6 +854,7 @@ public final class Controller {
                 pins.traits(),
                 probing.found(),
                 measured().flatMap(TtftLoop::off),
+                measured().map(TtftLoop::windowLength).orElse(Duration.ZERO),
                 priming.hindrance(observers.certain() || silent.isPresent(), readings, nowNanos),
                 events.tokens().largest(),
                 pins.leaving(),
@@ -891,6 +892,17 @@ public final class Controller {
     /** Whether there is nothing that a plan could be about: it is made for its budget then, when readings come. */
     private boolean idle() {
         return !holdsAutomatically() && holds.living().isEmpty() && pins.quiet();
+    }
+
+    /** Whether windows without holds leave it alone, as the planner does. */
+    private boolean staysThroughout(Hold hold) {
+        return hold.automatic()
+                && measured()
+                        .filter(loop -> events.prefixes()
+                                .find(hold.end())
+                                .filter(prefix -> prefix.isSeldomUsed(loop.windowLength()))
+                                .isPresent())
+                        .isPresent();
     }
 
     private boolean holdsAutomatically() {

@@ -8,12 +8,16 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** A head that is used seldom, or by two clients at the same moment, and lost in between: with the defaults, in virtual time. */
 final class RareHeadsTest {
+    private static final boolean DEEP = "deep".equals(System.getProperty("holdfast.scale", "slice"));
     private static final int CAPACITY = 24_576;
     private static final int HEAD = 2_048;
     private static final int USES = 10;
@@ -30,13 +34,21 @@ final class RareHeadsTest {
                     .count();
         }
 
-        private java.util.stream.Stream<Use> late() {
+        private Stream<Use> late() {
             return uses.subList(LEARNING, uses.size()).stream();
         }
     }
 
+    /** Minutes between two uses and clients at a time; the cache turns over once a minute. */
+    static Stream<Arguments> gaps() {
+        List<Arguments> slice = List.of(Arguments.of(2, 1), Arguments.of(5, 2), Arguments.of(10, 1));
+        List<Arguments> rest = List.of(
+                Arguments.of(2, 2), Arguments.of(5, 1), Arguments.of(10, 2), Arguments.of(20, 1), Arguments.of(20, 2));
+        return Stream.concat(slice.stream(), DEEP ? rest.stream() : Stream.empty());
+    }
+
     @ParameterizedTest
-    @CsvSource({"2, 1", "2, 2", "5, 1", "5, 2", "10, 1", "10, 2", "20, 1", "20, 2"})
+    @MethodSource("gaps")
     void seldomUsedHead_isHeldFromUseToUse_orThePlanSaysWhyNot(int minutes, int clients) {
         Outcome outcome = play(Kind.SGLANG_SESSIONS, Duration.ofMinutes(minutes), clients, CAPACITY);
         assertThat(outcome.missedUnmeasured() == 0
@@ -70,7 +82,7 @@ final class RareHeadsTest {
             flood(run, random, i % 2 == 0 ? CAPACITY : CAPACITY / 3);
             run.pass(Duration.ofNanos(begin + 6_000_000_000L - run.time.now()));
         }
-        assertThat(found.subList(0, 4)).as("lost at first").contains(0);
+        assertThat(found.subList(0, 4)).as("lost at first").anyMatch(each -> each < 2);
         assertThat(found.subList(8, found.size()).stream()
                         .mapToInt(Integer::intValue)
                         .sum())
@@ -93,8 +105,9 @@ final class RareHeadsTest {
         Duration off = Duration.ZERO;
         for (int i = 0; i < USES; i++) {
             long begin = run.time.now();
+            boolean measuring = run.measuring();
             int found = together(run, random, head, clients);
-            uses.add(new Use(found, clients, !run.off().equals(off)));
+            uses.add(new Use(found, clients, measuring || !run.off().equals(off)));
             off = run.off();
             // Once a minute, so that the cache is turned over by each use.
             for (long minute = 0; minute < every.toMinutes(); minute++) {

@@ -4,6 +4,7 @@ import io.holdfast.core.EngineView;
 import io.holdfast.core.hold.HoldOrigin;
 import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.hold.HoldView;
+import io.holdfast.core.plan.Reason;
 import io.holdfast.rules.engine.Generation;
 import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.engine.TokenListener;
@@ -150,6 +151,13 @@ final class StockRun {
     /** How long nothing was held, so that it could be measured what holds do. */
     Duration off() {
         return view().map(view -> view.ttft().offTime()).orElse(Duration.ZERO);
+    }
+
+    /** Whether nothing that may be let go is held now, so that it can be measured what holds do. */
+    boolean measuring() {
+        return view().stream()
+                .flatMap(view -> view.lastPlan().lines().stream())
+                .anyMatch(line -> line.code() == Reason.MEASURING);
     }
 
     /** Requests of the sidecar's own. */

@@ -137,7 +137,7 @@ public final class TtftLoop {
             start(0);
         }
         if (!countsReadings) {
-            pacing.counted(reports, nowNanos);
+            pacing.counted((double) reports, nowNanos);
         }
         if (holding) {
             heldNanos += Math.max(
@@ -165,7 +165,7 @@ public final class TtftLoop {
         queue.look(readings);
         OptionalDouble count = readings.ttftCount().number();
         countsReadings |= count.isPresent();
-        count.ifPresent(requests -> pacing.counted(Math.max(requests, reports), nanos));
+        count.ifPresent(requests -> pacing.counted(Math.max(requests, (double) reports), nanos));
         if (counts()) {
             window.reading(readings);
         }
@@ -212,6 +212,11 @@ public final class TtftLoop {
         return Optional.of(new Why(
                 state == State.HARMFUL ? Reason.HARMFUL : Reason.NO_BENEFIT,
                 why + ": holds are let go, and tried again later"));
+    }
+
+    /** How long holds are on or off at a time while that is measured. */
+    public Duration windowLength() {
+        return Duration.ofNanos(pacing.windowNanos());
     }
 
     public TtftEffect effect() {

@@ -8,7 +8,8 @@ import java.util.Arrays;
  * <p>A ring of records behind a table: a block that is lost is written at the head, over the oldest record. One that is
  * lost again moves to the head and leaves a dead record behind, which the head overwrites in its turn. The ring doubles
  * only when the head is about to wrap, so age order survives growth. It never has more records than 16 x the most blocks
- * ever resident (1024 at least), nor more than 2 Mi; a record is 16 bytes and the table adds 8: 24 bytes a ghost.
+ * ever resident, or than the least that it was made for where that is more, nor more than 2 Mi; a record is 16 bytes and the
+ * table adds 8: 24 bytes a ghost.
  */
 final class Ghosts {
     private static final int SMALLEST = 1 << 10;
@@ -22,6 +23,12 @@ final class Ghosts {
     private short[] touches = new short[SMALLEST];
     private int head;
     private int size;
+    private final int least;
+
+    /** {@code least} losses are remembered whatever the size of the cache: a small one turns over many times in a minute. */
+    Ghosts(int least) {
+        this.least = least;
+    }
 
     /** Remembers a block that was just removed; {@code mostResident} bounds how many are remembered. */
     void remember(long hash, int lastTouch, short touchCount, int mostResident) {
@@ -74,7 +81,7 @@ final class Ghosts {
     }
 
     private void wrap(int mostResident) {
-        long bound = Math.min(LARGEST, (long) PER_RESIDENT * mostResident);
+        long bound = Math.min(LARGEST, Math.max(least, (long) PER_RESIDENT * mostResident));
         if ((long) hashes.length << 1 > bound) {
             head = 0;
             return;

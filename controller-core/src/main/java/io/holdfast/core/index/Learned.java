@@ -47,6 +47,7 @@ final class Learned implements Overlay {
      * -----
      * It is computed when asked and kept: when an orphan's way to the root becomes known, nothing is pushed down.
      */
+    private static final int LEAST_GHOSTS = 1 << 17;
     private static final int TOUCH_SHIFT = 26;
     private static final int PAGE_BITS = 10;
     private static final int PER_PAGE = 1 << PAGE_BITS;
@@ -68,7 +69,7 @@ final class Learned implements Overlay {
     private final BlockTree tree;
     private final boolean countsCopies;
     private final TreeListener listener;
-    private final Ghosts ghosts = new Ghosts();
+    private final Ghosts ghosts = new Ghosts(LEAST_GHOSTS);
     private final LongCounts morePins = new LongCounts();
     /** By watched block: one more than the times that it was evicted since it is watched. */
     private final LongCounts watchedNames = new LongCounts();

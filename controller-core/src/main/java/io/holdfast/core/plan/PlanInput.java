@@ -24,6 +24,7 @@ import java.util.Set;
  * @param traits what the backend needs of a prefix and what its pins are
  * @param capabilities what the backend can do; absent before it was probed
  * @param letGo why automatic holds, and those that may be let go as they are, are off now; absent when they are on
+ * @param window how long they are off at a time to be measured; zero where they are not
  * @param notPrimed why no prefix is stored by a request of our own now; empty when one may be
  * @param largestToken the largest token id that the engine is known to have; -1 while none is
  * @param leaving blocks that are not pinned any more as far as we are asked, whatever became of the unpin; not to be pinned
@@ -51,6 +52,7 @@ public record PlanInput(
         BackendTraits traits,
         Optional<Capabilities> capabilities,
         Optional<Why> letGo,
+        Duration window,
         Optional<String> notPrimed,
         long largestToken,
         Set<Long> leaving,
@@ -99,6 +101,7 @@ public record PlanInput(
                 traits,
                 capabilities,
                 letGo,
+                Duration.ZERO,
                 notPrimed,
                 largestToken,
                 leaving,

@@ -96,8 +96,8 @@ public final class Planner {
                                         Reason.ABOVE_BOUND,
                                         "let go: the pins exceed the bound: "
                                                 + in.budget().hardWhy()));
-                    } else if (hold.measured() && in.letGo().isPresent()) {
-                        unpin(hold, in.letGo().get());
+                    } else if (letGo(hold).isPresent()) {
+                        unpin(hold, letGo(hold).get());
                     } else if (hold.automatic()
                             && !stays(hold.end())
                             && in.traits().letsGo()) {
@@ -120,10 +120,25 @@ public final class Planner {
         }
         wishes(HoldOrigin.REQUESTED, stalled);
         wishes(HoldOrigin.AUTOMATIC, stalled);
-        if (in.automaticHolds() && !stalled && in.letGo().isEmpty()) {
+        if (in.automaticHolds() && !stalled && (in.letGo().isEmpty() || isMeasuring())) {
             candidates();
         }
         return new Plan(in.tick(), lines);
+    }
+
+    /** What is used once in a window or less is held throughout: letting it go would lose it and measure nothing. */
+    private Optional<Why> letGo(Hold hold) {
+        boolean stays = isMeasuring()
+                && hold.automatic()
+                && in.prefixes()
+                        .find(hold.end())
+                        .filter(prefix -> prefix.isSeldomUsed(in.window()))
+                        .isPresent();
+        return hold.measured() && !stays ? in.letGo() : Optional.empty();
+    }
+
+    private boolean isMeasuring() {
+        return in.letGo().filter(why -> why.code() == Reason.MEASURING).isPresent();
     }
 
     /** A hash that is pinned, and came to a further rank since, is pinned in both by a new call. */
@@ -203,8 +218,9 @@ public final class Planner {
         if (hindrance.isPresent()) {
             return wait(hold, hindrance.get());
         }
-        if (hold.measured() && in.letGo().isPresent()) {
-            return wait(hold, in.letGo().get());
+        Optional<Why> off = letGo(hold);
+        if (off.isPresent()) {
+            return wait(hold, off.get());
         }
         if (in.nowNanos() < hold.retryNanos()) {
             return wait(hold, Reason.TRIED, hold.reason());
@@ -514,6 +530,10 @@ public final class Planner {
             if (known.contains(last) || in.tree().pinned(last)) {
                 continue;
             }
+            if (isMeasuring() && !prefix.isSeldomUsed(in.window())) {
+                lines.add(in.letGo().get().line(Action.WAIT, 0, last, 0, prefix.blocks()));
+                continue;
+            }
             Optional<End> end =
                     in.traits().needs(Need.INSERTION_END) ? over(last) : Optional.of(new End(last, prefix.blocks()));
             Optional<Why> why = hindrance.isPresent() ? hindrance : whyNotNow(last, end);
@@ -525,7 +545,9 @@ public final class Planner {
                 known.add(last);
             }
         }
-        ranked(id, known, hindrance);
+        if (in.letGo().isEmpty()) {
+            ranked(id, known, hindrance);
+        }
     }
 
     private void ranked(long firstId, Set<Long> known, Optional<Why> hindrance) {

@@ -1,5 +1,6 @@
 package io.holdfast.core.prefix;
 
+import java.time.Duration;
 import java.util.OptionalLong;
 
 /**
@@ -42,6 +43,11 @@ public record SharedPrefix(
             long lostBlocks,
             double heat) {
         this(lastBlock, blocks, above, ways, requests, hits, losses, lostBlocks, heat, 0);
+    }
+
+    /** Whether it is used so seldom that a window of this length without a hold would tell nothing about it. */
+    public boolean isSeldomUsed(Duration window) {
+        return window.isPositive() && 2 * gapNanos >= window.toNanos();
     }
 
     /** Whether it is worth a hold: several requests share it, not the turns of one conversation, and the cache lost it. */

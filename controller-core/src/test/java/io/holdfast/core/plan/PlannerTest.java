@@ -705,9 +705,32 @@ final class PlannerTest {
         holds.add(wished(3, HoldOrigin.AUTOMATIC, 5, 6));
         letGo = Optional.of(new Why(Reason.MEASURING, "measuring: a window without"));
         Plan plan = plan();
-        assertThat(plan.lines()).extracting(Line::action).containsExactly(Action.KEEP, Action.UNPIN, Action.WAIT);
-        assertThat(plan.lines().subList(1, 3))
+        assertThat(plan.lines())
+                .extracting(Line::action)
+                .containsExactly(Action.KEEP, Action.UNPIN, Action.WAIT, Action.WAIT);
+        assertThat(plan.lines().subList(1, 4))
                 .allSatisfy(line -> assertThat(line.reason()).startsWith("measuring: "));
+    }
+
+    /** Used every two and a half minutes, and windows have five: letting it go would lose it and tell nothing. */
+    @Test
+    void measuring_leavesWhatIsUsedSeldomAlone() {
+        root(1, 2);
+        root(3, 4);
+        pathsOver.put(4L, 4L);
+        SharedPrefix held = seldom(2);
+        SharedPrefix fresh = seldom(4);
+        candidates.add(held);
+        candidates.add(fresh);
+        held(1, HoldOrigin.AUTOMATIC, 1, 2);
+        letGo = Optional.of(new Why(Reason.MEASURING, "measuring: a window without"));
+        assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.KEEP, Action.PIN);
+        letGo = Optional.of(new Why(Reason.HARMFUL, "it does harm"));
+        assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.UNPIN);
+    }
+
+    private static SharedPrefix seldom(long last) {
+        return new SharedPrefix(last, 2, OptionalLong.empty(), 3, 7, 6, 1, 2, 7, 150_000_000_000L);
     }
 
     /** Whatever the state: after a plan's pins, the largest request still fits beside what is pinned. */
@@ -880,6 +903,7 @@ final class PlannerTest {
                 traits,
                 capabilities,
                 letGo,
+                Duration.ofMinutes(5),
                 notPrimed,
                 largestToken,
                 leaving,
