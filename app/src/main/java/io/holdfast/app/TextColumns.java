@@ -1,7 +1,6 @@
 package io.holdfast.app;
 
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.stream.IntStream;
 
@@ -78,7 +77,7 @@ record TextColumns(List<List<String>> rows, List<Integer> widths, List<Boolean> 
     /** A text in lines of at most so many letters; one that fits stays as it is. */
     static List<String> brokenAt(String text, int width) {
         if (text.length() <= width) {
-            return Collections.singletonList(text);
+            return List.of(text);
         }
         List<String> lines = new ArrayList<>();
         String rest = text.strip();
@@ -89,6 +88,6 @@ record TextColumns(List<List<String>> rows, List<Integer> widths, List<Boolean> 
             rest = rest.substring(at).strip();
         }
         lines.add(rest);
-        return lines;
+        return List.copyOf(lines);
     }
 }

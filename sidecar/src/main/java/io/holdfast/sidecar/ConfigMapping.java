@@ -142,15 +142,18 @@ final class ConfigMapping {
 
     /** A flag, or a word for neither: absent where none is written, an empty flag where the word is. */
     Optional<Optional<Boolean>> flagOr(String key, String word) {
-        return value(key).map(value -> {
-            if (value.isTextual() && value.textValue().equals(word)) {
-                return Optional.empty();
-            }
-            if (!value.isBoolean()) {
-                throw wrongType(key, value, "true, false or " + word);
-            }
-            return Optional.of(value.booleanValue());
-        });
+        Optional<JsonNode> found = value(key);
+        if (found.isEmpty()) {
+            return Optional.empty();
+        }
+        JsonNode value = found.get();
+        if (value.isTextual() && value.textValue().equals(word)) {
+            return Optional.of(Optional.empty());
+        }
+        if (!value.isBoolean()) {
+            throw wrongType(key, value, "true, false or " + word);
+        }
+        return Optional.of(Optional.of(value.booleanValue()));
     }
 
     boolean flag(String key, boolean otherwise) {

@@ -119,7 +119,7 @@ final class EngineContact implements AutoCloseable {
         Services services = Services.open(target.config(told.orElse(EngineType.SGLANG)));
         try {
             Answers answers = Answers.ask(services.http());
-            requireAnswer(target, answers);
+            requireAnswer(answers);
             EngineType type = told.or(() -> recognised(answers)).orElseThrow(() -> unrecognised(target, answers));
             boolean assumed = type == EngineType.VLLM && target.events().isEmpty();
             EngineTarget whole = assumed
@@ -146,7 +146,7 @@ final class EngineContact implements AutoCloseable {
         }
     }
 
-    private static void requireAnswer(EngineTarget target, Answers answers) {
+    private static void requireAnswer(Answers answers) {
         if (answers.given().isEmpty()) {
             throw new SidecarException((answers.info() instanceof Reply.NoAnswer none ? none.why() : "")
                     .replace(": is the engine running?", ": start the engine, or write another --engine."));

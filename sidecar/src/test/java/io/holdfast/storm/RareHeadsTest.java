@@ -52,8 +52,8 @@ final class RareHeadsTest {
     void seldomUsedHead_isHeldFromUseToUse_orThePlanSaysWhyNot(int minutes, int clients) {
         Outcome outcome = play(Kind.SGLANG_SESSIONS, Duration.ofMinutes(minutes), clients, CAPACITY);
         assertThat(outcome.missedUnmeasured() == 0
-                        || outcome.said.contains("automaticLeaseSeconds")
-                                && outcome.said.contains(minutes * 60 + " s apart"))
+                        || (outcome.said.contains("automaticLeaseSeconds")
+                                && outcome.said.contains(minutes * 60 + " s apart")))
                 .as("%s", outcome)
                 .isTrue();
     }

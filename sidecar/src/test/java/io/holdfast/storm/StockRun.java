@@ -26,6 +26,7 @@ final class StockRun {
      * @param answer tokens of the answer
      * @param head tokens that it shares with others, at its beginning; 0 for none
      */
+    @SuppressWarnings("ArrayRecordComponent") // two are never compared
     record Request(int[] prompt, int answer, int head) {
         Request(int[] prompt, int answer) {
             this(prompt, answer, 0);

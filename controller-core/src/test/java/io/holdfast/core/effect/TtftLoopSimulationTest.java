@@ -251,7 +251,7 @@ final class TtftLoopSimulationTest {
         for (int seed = 0; seed < RUNS; seed++) {
             State found = new TrafficByTime(
                             30_000 + seed, rate, rate > 5 ? 0.07 : 0.11, 0, told, EffectSettings.DEFAULTS)
-                    .answer(Duration.ofSeconds(80 * 300))
+                    .answer(Duration.ofMinutes(80 * 5))
                     .state();
             proven += found == State.PROVEN ? 1 : 0;
             harmful += found == State.HARMFUL ? 1 : 0;

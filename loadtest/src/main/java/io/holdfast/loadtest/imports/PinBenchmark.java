@@ -20,8 +20,8 @@ final class PinBenchmark implements ToolFormat {
     public boolean wrote(JsonNode first) {
         return isPair(first)
                 || isPair(first.path("repetitions").path(0))
-                || first.path("results").isObject()
-                        && first.path("results").valueStream().anyMatch(PinBenchmark::isPair);
+                || (first.path("results").isObject()
+                        && first.path("results").valueStream().anyMatch(PinBenchmark::isPair));
     }
 
     private static boolean isPair(JsonNode node) {

@@ -8,6 +8,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.NavigableSet;
 import java.util.TreeSet;
 import java.util.stream.Stream;
 
@@ -73,7 +74,7 @@ final class WarmCache {
         return most;
     }
 
-    private static List<int[]> near(TreeSet<int[]> earlier, int[] tokens) {
+    private static List<int[]> near(NavigableSet<int[]> earlier, int[] tokens) {
         List<int[]> near = new ArrayList<>();
         Stream.ofNullable(earlier.floor(tokens)).forEach(near::add);
         Stream.ofNullable(earlier.ceiling(tokens)).forEach(near::add);

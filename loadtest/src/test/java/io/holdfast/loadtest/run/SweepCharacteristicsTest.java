@@ -92,6 +92,7 @@ final class SweepCharacteristicsTest {
         NARROW(new GpuFault.Noise(10, 1.9, 1.6, 1)),
         WIDE(new GpuFault.Noise(10, 9.5, 8, 1));
 
+        @SuppressWarnings("ImmutableEnumChecker") // a record of numbers
         private final GpuFault.Noise noise;
 
         Placebo(GpuFault.Noise noise) {
