@@ -25,6 +25,7 @@ final class TimeToAnswer {
 
         private final String said;
         private final Told told;
+
         @SuppressWarnings("ImmutableEnumChecker") // a record of settings never changes
         private final EffectSettings settings;
 
