@@ -73,7 +73,9 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
     private int promptCount;
     private int keptTokens;
     private long found;
-    private long lost;
+    private long told;
+    private long foundInPart;
+    private long foundNothing;
     private long recomputed;
     private long nowNanos;
 
@@ -348,6 +350,7 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
                     if (entry.ways > 1 && !counted[0]) {
                         counted[0] = true;
                         found++;
+                        told++;
                     }
                     entry.used(nanos);
                 }));
@@ -358,7 +361,8 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
         if (hitBlocks >= entry.blocks) {
             found++;
         } else if (entry.evicted()) {
-            lost++;
+            foundInPart += hitBlocks > 0 ? 1 : 0;
+            foundNothing += hitBlocks > 0 ? 0 : 1;
             recomputed += entry.blocks - hitBlocks;
         }
     }
@@ -395,7 +399,7 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
 
     /** What became of all requests that went over a shared prefix, counted for the longest that each went over. */
     public Sharing sharing() {
-        return new Sharing(found, lost, recomputed);
+        return new Sharing(found, told, foundInPart, foundNothing, recomputed);
     }
 
     private Prompt known(VisibleRequest request) {
