@@ -5,9 +5,11 @@ import io.holdfast.core.index.EngineBlocks;
 import io.holdfast.core.index.Prefix;
 import io.holdfast.core.requests.VisibleRequest;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
+import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -57,6 +59,7 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
      */
     private static final int MOST = 1024;
     private static final int MOST_ENDS = 8;
+    private static final int MOST_EVICTIONS = 16;
     static final int MOST_FIRSTS = 8;
     private static final int PROMPTS = 128;
     /** Of all that are followed: 16 MiB. */
@@ -71,6 +74,7 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
     private final Map<Long, Entry> entries = new HashMap<>();
     private final Prompt[] prompts = new Prompt[PROMPTS];
     private int promptCount;
+    private final Deque<PrefixEviction> evicted = new ArrayDeque<>();
     private int keptTokens;
     private long found;
     private long told;
@@ -107,6 +111,7 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
         long passedNanos = nowNanos;
         long hitNanos = NEVER;
         int evictions;
+        int toldEvictions;
         final Gaps gaps = new Gaps();
 
         Entry(long lastBlock, int blocks) {
@@ -402,6 +407,26 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
         return new Sharing(found, told, foundInPart, foundNothing, recomputed);
     }
 
+    /** Returns the last evictions of shared prefixes, the oldest first; of one prefix only the last since the call before. */
+    public List<PrefixEviction> evictions() {
+        for (Entry entry : entries.values()) {
+            int now = tree.evictions(entry.lastBlock);
+            if (now != entry.toldEvictions && entry.ways > 1) {
+                long number = evicted.isEmpty() ? 1 : evicted.getLast().number() + 1;
+                evicted.addLast(new PrefixEviction(
+                        number,
+                        entry.lastBlock,
+                        entry.blocks,
+                        Duration.ofNanos(Math.max(0, nowNanos - entry.passedNanos))));
+                if (evicted.size() > MOST_EVICTIONS) {
+                    evicted.removeFirst();
+                }
+            }
+            entry.toldEvictions = now;
+        }
+        return List.copyOf(evicted);
+    }
+
     private Prompt known(VisibleRequest request) {
         for (Prompt prompt : prompts) {
             if (prompt != null && prompt.request == request) {
@@ -585,6 +610,7 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
         entries.put(block, entry);
         tree.watch(block);
         entry.evictions = tree.evictions(block);
+        entry.toldEvictions = entry.evictions;
         return entry;
     }
 

@@ -12,6 +12,7 @@ import io.holdfast.core.requests.RequestListener;
 import io.holdfast.core.requests.RequestRules;
 import io.holdfast.core.requests.VisibleRequest;
 import io.holdfast.core.requests.VisibleRequests;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -226,6 +227,29 @@ final class SharedPrefixesTest {
         user(20, 5);
         assertThat(prefixes.sharing()).isEqualTo(new Sharing(3, 1, 0, 1, 20));
         assertThat(prefixes.sharing().lost()).isEqualTo(1);
+    }
+
+    @Test
+    void evictionOfASharedPrefix_isToldOnceWithItsLengthAndAge() {
+        user(20, 5);
+        user(20, 5);
+        assertThat(prefixes.evictions()).isEmpty();
+        seconds += 30;
+        loseAll();
+        assertThat(prefixes.evictions())
+                .containsExactly(new PrefixEviction(1, SYSTEM_PROMPT, 20, Duration.ofSeconds(31)));
+        assertThat(prefixes.evictions()).hasSize(1);
+        user(20, 5);
+        loseAll();
+        assertThat(prefixes.evictions())
+                .last()
+                .isEqualTo(new PrefixEviction(2, SYSTEM_PROMPT, 20, Duration.ofSeconds(1)));
+        for (int i = 0; i < 20; i++) {
+            user(20, 5);
+            loseAll();
+            assertThat(prefixes.evictions()).hasSizeLessThanOrEqualTo(16);
+        }
+        assertThat(prefixes.evictions().getLast().number()).isEqualTo(22);
     }
 
     @Test
