@@ -1208,6 +1208,7 @@ public final class Controller {
                 plan,
                 measured().map(TtftLoop::effect).orElse(TtftEffect.unproven(whyNotMeasured())),
                 events.prefixes().sharing(),
+                events.prefixes().evictions(),
                 automatic(),
                 byRank.filter(rank -> holdsAutomatically())
                         .map(HoldsByRank::view)

@@ -7,6 +7,7 @@ import io.holdfast.core.hold.Hint;
 import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.pin.PinsView;
 import io.holdfast.core.plan.Plan;
+import io.holdfast.core.prefix.PrefixEviction;
 import io.holdfast.core.prefix.Sharing;
 import io.holdfast.core.rank.Evidence;
 import io.holdfast.core.reading.EngineReadings;
@@ -30,6 +31,7 @@ import java.util.Optional;
  * @param dryRun whether everything is decided and nothing asked of the engine
  * @param invisibleShare the part of the engine's requests that stored nothing, so that its events do not show them
  * @param sharing what became of requests that went over a shared prefix
+ * @param evictions the last shared prefixes that the engine evicted, the oldest first
  * @param automatic whether anything is held without being asked for
  * @param byRank whether anything is held by its rank
  * @param hints how often each was given; one that never was is not in it
@@ -59,6 +61,7 @@ public record EngineView(
         Plan lastPlan,
         TtftEffect ttft,
         Sharing sharing,
+        List<PrefixEviction> evictions,
         Automatic automatic,
         ByRank byRank,
         Map<Hint, Long> hints,
@@ -68,6 +71,7 @@ public record EngineView(
         List<Budget.Alarm> alarms) {
     public EngineView {
         alarms = List.copyOf(alarms);
+        evictions = List.copyOf(evictions);
         holds = List.copyOf(holds);
     }
 

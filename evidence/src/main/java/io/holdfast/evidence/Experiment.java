@@ -37,10 +37,19 @@ public record Experiment(
         }
     }
 
-    /** Of the pinned legs, those whose prefix was gone before their end. */
-    public record LostHolds(int lost, int pinnedLegs) {
+    /**
+     * Of the pinned legs, those whose prefix was gone before their end.
+     *
+     * @param why the first reason that whoever holds gave; absent where nobody gave one
+     */
+    public record LostHolds(int lost, int pinnedLegs, Optional<String> why) {
         /** All were kept, as far as is known. */
         public static final LostHolds NONE = new LostHolds(0, 0);
+
+        /** Losses that nobody explained. */
+        public LostHolds(int lost, int pinnedLegs) {
+            this(lost, pinnedLegs, Optional.empty());
+        }
     }
 
     /** An experiment of one primary metric that passed all gates. */

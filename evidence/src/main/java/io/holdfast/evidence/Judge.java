@@ -403,8 +403,15 @@ public final class Judge {
     private Advice advice(Complete of) {
         int lost = experiment.lostHolds().lost();
         if (lost > 0) {
-            return Advice.of("%d of %d pinned legs did not keep their prefix, so find out why before running more pairs"
-                    .formatted(lost, experiment.lostHolds().pinnedLegs()));
+            return Advice.of("%d of %d pinned legs did not keep their prefix%s before running more pairs"
+                    .formatted(
+                            lost,
+                            experiment.lostHolds().pinnedLegs(),
+                            experiment
+                                    .lostHolds()
+                                    .why()
+                                    .map(why -> " (" + why + "), so mend that")
+                                    .orElse(", so find out why")));
         }
         double room = criteria.delta() - Math.abs(of.effect);
         OptionalInt forPower = RequiredPairs.toDetect(of.pairSd, criteria.delta());

@@ -592,6 +592,18 @@ final class JudgeTest {
         }
 
         @Test
+        void lostHolds_thatAreExplained_sayWhatIsToBeMended() {
+            Verdict verdict = Judge.judge(
+                    Experiment.of(Pairs.model(0, -0.045, 0, 0.09), Pairs.CONFIRMED)
+                            .withLostHolds(
+                                    new Experiment.LostHolds(8, 8, Optional.of("nothing was held: no room for it"))),
+                    Criteria.standard());
+            assertThat(verdict.reason())
+                    .endsWith("8 of 8 pinned legs did not keep their prefix (nothing was held: no room for it), so mend"
+                            + " that before running more pairs.");
+        }
+
+        @Test
         void lostHolds_areToBeMendedBeforeMorePairsAreRun() {
             Verdict verdict = Judge.judge(
                     Experiment.of(Pairs.model(0, -0.045, 0, 0.09), Pairs.CONFIRMED)

@@ -393,6 +393,7 @@ final class EngineLink implements AutoCloseable {
                 capabilities(),
                 view().automatic().on(),
                 unreadiness()));
+        news.evicted(view().evictions(), view().readings().blockTokens().number());
         log.look(holds());
     }
 

@@ -1,10 +1,12 @@
 package io.holdfast.sidecar;
 
 import io.holdfast.core.backend.Capabilities;
+import io.holdfast.core.prefix.PrefixEviction;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
@@ -42,6 +44,7 @@ final class EngineNews {
     private long minuteBegan;
     private int lines;
     private int leftOut;
+    private long evictions;
 
     /** Something that may last, and is told once it has lasted long enough. */
     private static final class Spell {
@@ -140,6 +143,32 @@ final class EngineNews {
                                 + "); automaticHolds: false switches them off."
                         : " Automatic holds are off for this engine, so only what is asked for is held; automaticHolds:"
                                 + " true switches them on.");
+    }
+
+    /**
+     * Tells at debug level which shared prefixes were evicted since the last look. Where they were more than are remembered in
+     * between, the number of the others.
+     *
+     * @param blockTokens absent where the size of a block is not known
+     */
+    synchronized void evicted(List<PrefixEviction> last, OptionalDouble blockTokens) {
+        for (PrefixEviction each : last) {
+            if (each.number() <= evictions) {
+                continue;
+            }
+            if (each.number() > evictions + 1) {
+                LOG.debug("Engine {} evicted {} more shared prefixes.", engineId, each.number() - evictions - 1);
+            }
+            evictions = each.number();
+            LOG.debug(
+                    "Engine {} evicted a shared prefix of {} blocks{}, {} s after its last use.",
+                    engineId,
+                    each.blocks(),
+                    blockTokens.isPresent()
+                            ? String.format(Locale.ROOT, " (%,.0f tokens)", blockTokens.getAsDouble() * each.blocks())
+                            : "",
+                    each.idle().toSeconds());
+        }
     }
 
     /** Tells a line about the engine's holds, or counts it where this minute has had enough. */

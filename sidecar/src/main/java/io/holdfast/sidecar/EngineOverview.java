@@ -4,11 +4,11 @@ import io.holdfast.core.EngineView;
 import io.holdfast.core.Traffic;
 import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.budget.Budget;
+import io.holdfast.core.cost.PrefillCost;
 import io.holdfast.core.effect.TtftEffect;
 import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.plan.Plan;
-import io.holdfast.core.prefix.Sharing;
 import io.holdfast.core.rank.Evidence;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
@@ -82,18 +82,33 @@ record EngineOverview(
      * What requests found in the cache within the last minutes.
      *
      * @param span how much time that is
-     * @param foundShared requests that found the prefix they share
-     * @param lostShared requests that found it lost, wholly or in part
-     * @param others visible requests that share no prefix
+     * @param savedSeconds time that the engine would have taken to compute the cached tokens, at its measured cost of a token
+     * @param foundShared requests that found the prefix they share as a whole
+     * @param foundInPart requests that found its beginning and computed the rest again
+     * @param foundNothing requests that computed all of it again
+     * @param others visible requests that share no prefix, or met it for the first time
+     * @param invisible requests that the engine counts and its events do not show, which found all of their prompt
+     * @param all requests that the engine counts, which are the sum of those
      */
     record Hits(
             Duration span,
             Reading promptTokens,
             Reading cachedTokens,
             Reading cachedShare,
+            Reading savedSeconds,
             Reading foundShared,
-            Reading lostShared,
-            Reading others) {}
+            Reading foundInPart,
+            Reading foundNothing,
+            Reading others,
+            Reading invisible,
+            Reading all) {
+        /** Requests that found their shared prefix lost, wholly or in part. */
+        Reading lostShared() {
+            return foundInPart instanceof Reading.Known part && foundNothing instanceof Reading.Known nothing
+                    ? Reading.known(part.value() + nothing.value(), part.source(), part.atNanos())
+                    : foundInPart;
+        }
+    }
 
     /**
      * What holding by rank adds, by two simulations of the cache: one without holds, one with holds always on. No engine
@@ -109,7 +124,7 @@ record EngineOverview(
         EngineLink link = watch.link();
         EngineView view = link.view();
         List<Sample> samples = watch.samples();
-        Hits hits = hits(samples, view.readings());
+        Hits hits = hits(samples, view.readings(), watch.traffic().map(Traffic::prefill));
         List<String> unready = link.unreadiness();
         return new EngineOverview(
                 link.id(),
@@ -262,7 +277,8 @@ record EngineOverview(
                 : Reading.unknown("it needs both residence and reuse time");
     }
 
-    private static Hits hits(List<Sample> samples, EngineReadings readings) {
+    /** @param cost absent before the controller has answered */
+    static Hits hits(List<Sample> samples, EngineReadings readings, Optional<PrefillCost> cost) {
         Reading prompts =
                 EngineWatch.grown(samples, Sample::promptTokens, readings.promptTokens(), "the engine's prompt tokens");
         Reading cached =
@@ -276,14 +292,55 @@ record EngineOverview(
                 prompts,
                 cached,
                 share(prompts, cached),
-                requests(samples, sample -> sample.sharing().found()),
-                requests(samples, sample -> sample.sharing().lost()),
-                requests(samples, EngineOverview::others));
+                saved(cached, cost),
+                requests(samples, EngineOverview::found),
+                requests(samples, sample -> sample.sharing().foundInPart()),
+                requests(samples, sample -> sample.sharing().foundNothing()),
+                requests(samples, EngineOverview::others),
+                invisible(samples, readings),
+                EngineWatch.grown(samples, Sample::requests, readings.ttftCount(), "the engine's count of requests"));
+    }
+
+    /** Those that somebody told of are among the invisible ones. */
+    private static long found(Sample sample) {
+        return sample.sharing().found() - sample.sharing().told();
     }
 
     private static long others(Sample sample) {
-        Sharing sharing = sample.sharing();
-        return Math.max(0, sample.visibleRequests() - sharing.found() - sharing.lost());
+        return Math.max(
+                0, sample.visibleRequests() - found(sample) - sample.sharing().lost());
+    }
+
+    /** At one moment a request may be visible already and not yet counted, so over little time this may fall short of none. */
+    private static Reading invisible(List<Sample> samples, EngineReadings readings) {
+        Reading reading = EngineWatch.grown(
+                samples,
+                sample -> sample.requests().isPresent()
+                        ? OptionalDouble.of(sample.requests().getAsDouble() - sample.visibleRequests())
+                        : OptionalDouble.empty(),
+                readings.ttftCount(),
+                "requests that the engine counts, less those that its events show");
+        return reading instanceof Reading.Known known
+                ? Reading.known(Math.max(0, known.value()), known.source(), known.atNanos())
+                : reading;
+    }
+
+    private static Reading saved(Reading cached, Optional<PrefillCost> cost) {
+        if (!(cached instanceof Reading.Known tokens)) {
+            return cached;
+        }
+        return cost.map(measured -> switch (measured) {
+                    case PrefillCost.Known known ->
+                        Reading.known(
+                                known.secondsPerToken() * tokens.value(),
+                                String.format(
+                                        Locale.ROOT,
+                                        "cached tokens at %.1f us each, the measured cost of a token",
+                                        1e6 * known.secondsPerToken()),
+                                tokens.atNanos());
+                    case PrefillCost.Unknown unknown -> Reading.unknown(unknown.why());
+                })
+                .orElseGet(() -> Reading.unknown("the controller has not answered yet"));
     }
 
     private static Reading requests(List<Sample> samples, ToLongFunction<Sample> counter) {

@@ -46,11 +46,13 @@ final class EngineWatch {
             OptionalDouble promptTokens,
             OptionalDouble cachedTokens,
             Sharing sharing,
-            long visibleRequests) {
+            long visibleRequests,
+            OptionalDouble requests) {
         /** Whether a counter fell since then, as it does with a restart. */
         private boolean fellSince(Sample before) {
             return fell(before.promptTokens, promptTokens)
                     || fell(before.cachedTokens, cachedTokens)
+                    || fell(before.requests, requests)
                     || visibleRequests < before.visibleRequests
                     || sharing.found() < before.sharing.found();
         }
@@ -104,7 +106,8 @@ final class EngineWatch {
                 readings.promptTokens().number(),
                 readings.cachedTokens().number(),
                 view.sharing(),
-                view.counters().visibleRequests());
+                view.counters().visibleRequests(),
+                readings.ttftCount().number());
         boolean another = !samples.isEmpty()
                 && (now.fellSince(samples.getLast())
                         || now.promptTokens.isPresent()

@@ -162,12 +162,17 @@ record Overview(
                 .put("promptTokens", ApiJson.reading(hits.promptTokens()))
                 .put("cachedTokens", ApiJson.reading(hits.cachedTokens()))
                 .put("cachedShare", ApiJson.reading(hits.cachedShare()))
+                .put("savedSeconds", ApiJson.reading(hits.savedSeconds()))
                 .put(
                         "requests",
                         new JsonObject()
+                                .put("all", ApiJson.reading(hits.all()))
                                 .put("foundShared", ApiJson.reading(hits.foundShared()))
+                                .put("foundInPart", ApiJson.reading(hits.foundInPart()))
+                                .put("foundNothing", ApiJson.reading(hits.foundNothing()))
                                 .put("lostShared", ApiJson.reading(hits.lostShared()))
-                                .put("others", ApiJson.reading(hits.others())));
+                                .put("others", ApiJson.reading(hits.others()))
+                                .put("invisible", ApiJson.reading(hits.invisible())));
     }
 
     private static JsonObject kvcached(LimitView limit) {

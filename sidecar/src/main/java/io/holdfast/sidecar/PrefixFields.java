@@ -115,7 +115,8 @@ final class PrefixFields {
     /** Whether this is one of its fields; then it is taken. */
     boolean take(String field, JsonParser json) throws IOException {
         switch (field) {
-            case "tokens" -> sources.put(field, new PrefixSource.Tokens(tokens(json, field)));
+            // The second name is that of routers' queries.
+            case "tokens", "token_ids" -> sources.put(field, new PrefixSource.Tokens(tokens(json, field)));
             case "hashes" -> sources.put(field, new PrefixSource.Hashes(hashes(json, field, mostBlocks)));
             case "text" -> sources.put(field, new PrefixSource.Text(text(json)));
             case "messages" -> sources.put(field, new PrefixSource.Messages(objects(json, field), Optional.empty()));

@@ -66,7 +66,10 @@ final class QueryRoutes implements HttpApi.Routes {
         static Question byTokens(byte[] bytes) {
             Question question = new Question();
             PrefixFields.each(bytes, "{\"token_ids\":[1,2,3]}", (field, json) -> {
-                if (field.equals("token_ids")) {
+                if (field.equals("token_ids") || field.equals("tokens")) {
+                    if (question.tokens.isPresent()) {
+                        throw badRequest("The body has token_ids and tokens; send one of them.");
+                    }
                     question.tokens = Optional.of(PrefixFields.tokens(json, field));
                 } else {
                     question.take(field, json, "token_ids");

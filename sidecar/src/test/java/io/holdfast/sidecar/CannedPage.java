@@ -139,9 +139,13 @@ final class CannedPage implements AutoCloseable {
                         known(1_842_000),
                         known(holds ? 1_131_000 : 640_000),
                         known(holds ? 0.614 : 0.347),
+                        known(holds ? 90.5 : 51.2),
                         known(2_114),
-                        known(holds ? 61 : 1_204),
-                        known(733)),
+                        known(holds ? 40 : 902),
+                        known(holds ? 21 : 302),
+                        known(733),
+                        known(97),
+                        known(holds ? 3_005 : 4_148)),
                 holds
                         ? new EngineOverview.Saved(known(0.172), known(316_824))
                         : new EngineOverview.Saved(

@@ -66,7 +66,7 @@ class ConditionsTest {
 
     @Test
     void lossesThatWereMeasured_areAYes_whateverTheTimesSay() {
-        Traffic lost = traffic(Duration.ofSeconds(3), 0, 4_000, OptionalDouble.empty(), new Sharing(44, 3, 96));
+        Traffic lost = traffic(Duration.ofSeconds(3), 0, 4_000, OptionalDouble.empty(), new Sharing(44, 0, 3, 0, 96));
 
         assertThat(Conditions.of(lost, CAPACITY, NO_SEGMENT).pressure())
                 .isEqualTo(new Conditions.Condition(

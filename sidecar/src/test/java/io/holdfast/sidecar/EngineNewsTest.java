@@ -4,10 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
 import io.holdfast.core.backend.Capabilities;
+import io.holdfast.core.prefix.PrefixEviction;
 import io.vertx.core.VertxOptions;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -62,6 +64,24 @@ class EngineNewsTest {
                         "INFO can hold by session_hold: Chosen: session_hold. Automatic holds are on for this engine"
                                 + " (session_hold); automaticHolds: false switches them off.",
                         "INFO is ready again, after 10 min.");
+    }
+
+    @Test
+    void evictionsOfSharedPrefixes_areToldOnceAndAtDebugLevelAlone() {
+        PrefixEviction first = new PrefixEviction(1, 7, 16, Duration.ofSeconds(12));
+        news.evicted(List.of(first), OptionalDouble.of(64));
+        assertThat(lines()).isEmpty();
+        try (HeardLog all = new HeardLog(EngineNews.LOGGER, Level.DEBUG)) {
+            news.evicted(List.of(first, new PrefixEviction(2, 8, 3, Duration.ZERO)), OptionalDouble.of(64));
+            news.evicted(List.of(new PrefixEviction(9, 7, 16, Duration.ofMinutes(2))), OptionalDouble.empty());
+            assertThat(all.lines)
+                    .filteredOn(line -> line.contains("newsworthy"))
+                    .containsExactly(
+                            "DEBUG Engine newsworthy evicted a shared prefix of 3 blocks (192 tokens), 0 s after its"
+                                    + " last use.",
+                            "DEBUG Engine newsworthy evicted 6 more shared prefixes.",
+                            "DEBUG Engine newsworthy evicted a shared prefix of 16 blocks, 120 s after its last use.");
+        }
     }
 
     @Test

@@ -1,7 +1,10 @@
 package io.holdfast.sidecar;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
+import io.holdfast.core.cost.PrefillCost;
+import io.holdfast.core.prefix.Sharing;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.sidecar.SidecarConfig.Listen;
@@ -9,6 +12,9 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -61,6 +67,49 @@ class EngineWatchTest {
             assertThat(watch.samples()).hasSize(1);
             assertThat(hits(watch).promptTokens().number()).isEmpty();
         }
+    }
+
+    /** One of the requests over the shared prefix was told of by a router alone, so it is an invisible one. */
+    @Test
+    void classesOfRequests_addUpToThoseThatTheEngineCounts() {
+        List<EngineWatch.Sample> samples = List.of(
+                sample(0, 1_000, new Sharing(10, 1, 2, 3, 40), 20, 25),
+                sample(10, 9_000, new Sharing(21, 2, 6, 5, 90), 45, 61));
+        EngineReadings readings = EngineReadings.unknown("the test has none");
+        EngineOverview.Hits hits =
+                EngineOverview.hits(samples, readings, Optional.of(new PrefillCost.Known(0.01, 0.0001, 0, 20)));
+
+        assertThat(hits.foundShared().number()).hasValue(10);
+        assertThat(hits.foundInPart().number()).hasValue(4);
+        assertThat(hits.foundNothing().number()).hasValue(2);
+        assertThat(hits.lostShared().number()).hasValue(6);
+        assertThat(hits.others().number()).hasValue(9);
+        assertThat(hits.invisible().number()).hasValue(11);
+        assertThat(hits.all().number()).hasValue(10 + 4 + 2 + 9 + 11);
+        assertThat(hits.savedSeconds().number().orElseThrow()).isCloseTo(0.8, within(1e-9));
+    }
+
+    @Test
+    void timeSaved_isUnknownBeforeTheCostOfATokenIsMeasured() {
+        List<EngineWatch.Sample> samples =
+                List.of(sample(0, 0, Sharing.NONE, 0, 0), sample(10, 9_000, Sharing.NONE, 0, 0));
+        EngineReadings readings = EngineReadings.unknown("the test has none");
+
+        assertThat(EngineOverview.hits(samples, readings, Optional.of(new PrefillCost.Unknown(3, "too few requests")))
+                        .savedSeconds())
+                .isEqualTo(Reading.unknown("too few requests"));
+    }
+
+    private static EngineWatch.Sample sample(
+            long seconds, double cached, Sharing sharing, long visible, double requests) {
+        return new EngineWatch.Sample(
+                TimeUnit.SECONDS.toNanos(seconds),
+                NOON.plusSeconds(seconds),
+                OptionalDouble.of(10_000 + cached),
+                OptionalDouble.of(cached),
+                sharing,
+                visible,
+                OptionalDouble.of(requests));
     }
 
     private static EngineOverview.Hits hits(EngineWatch watch) {

@@ -24,6 +24,13 @@ class HoldBodyTest {
     }
 
     @Test
+    void tokenIds_areAnotherNameOfTokens() {
+        HoldBody body = parse("{\"token_ids\":[0, 7],\"leaseSeconds\":60}");
+
+        assertThat(((PrefixSource.Tokens) body.source()).ids()).containsExactly(0, 7);
+    }
+
+    @Test
     void hashes_areTakenAsNumbersOrStrings_signedOrUnsigned() {
         HoldBody body = parse("{\"leaseSeconds\":0.25,\"hashes\":"
                 + "[\"-3488128144981237669\",5674439469042975057,18446744073709551615,\"14958615928728313947\",0]}");
@@ -77,6 +84,8 @@ class HoldBodyTest {
         {"tokens":[1],"tokens":[2],"leaseSeconds":1}    | The body is not valid JSON at line 1
         {"leaseSeconds":1}                              | The body has none of tokens, hashes, text, messages
         {"tokens":[1],"hashes":[1],"leaseSeconds":1}    | The body has tokens and hashes; send one of them.
+        {"tokens":[1],"token_ids":[1],"leaseSeconds":1} | The body has tokens and token_ids; send one of them.
+        {"token_ids":[-1],"leaseSeconds":1}             | token_ids[0] is '-1'; a token id is between 0 and 4294967295.
         {"tokens":[1]}                                  | leaseSeconds is missing; every hold ages
         {"tokens":[1],"leaseSeconds":1,"requester":"a\\u202eb"} | requester is 'a?b'; write 1 to 64 printable characters.
         {"tokens":[1],"leaseSeconds":NaN}               | The body is not valid JSON at line 1, column 33 ('Non-standard token 'NaN'').

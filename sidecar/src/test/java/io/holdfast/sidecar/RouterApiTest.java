@@ -103,6 +103,13 @@ class RouterApiTest {
     }
 
     @Test
+    void query_takesTokensByTheNameThatHoldsGiveThem() {
+        Http.Answer answer = http.post("/query", "{\"tokens\":[1,2,3],\"instance_id\":\"second\"}");
+        assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+        assertThat(matched(answer.json(), "second")).isZero();
+    }
+
+    @Test
     void query_ofALargeBody_isAnsweredTheSame() {
         int[] prompt = EngineClient.prompt(12, 512);
         bed.engine.generate(prompt);
@@ -128,6 +135,8 @@ class RouterApiTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
+        /query         | {"tokens":[1],"token_ids":[1]}               | 400 | The body has token_ids and tokens; send one of them.
+        /query         | {"token_ids":[1],"tokens":[1]}               | 400 | The body has token_ids and tokens; send one of them.
         /query         | {}                                           | 400 | token_ids is missing; send the prompt's token ids.
         /query         | {"token_ids":[]}                             | 400 | token_ids is empty
         /query         | {"token_ids":[-1]}                           | 400 | token_ids[0] is '-1'; a token id is between

@@ -5,9 +5,11 @@ import io.holdfast.core.index.EngineBlocks;
 import io.holdfast.core.index.Prefix;
 import io.holdfast.core.requests.VisibleRequest;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
+import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -57,6 +59,7 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
      */
     private static final int MOST = 1024;
     private static final int MOST_ENDS = 8;
+    private static final int MOST_EVICTIONS = 16;
     static final int MOST_FIRSTS = 8;
     private static final int PROMPTS = 128;
     /** Of all that are followed: 16 MiB. */
@@ -71,9 +74,12 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
     private final Map<Long, Entry> entries = new HashMap<>();
     private final Prompt[] prompts = new Prompt[PROMPTS];
     private int promptCount;
+    private final Deque<PrefixEviction> evicted = new ArrayDeque<>();
     private int keptTokens;
     private long found;
-    private long lost;
+    private long told;
+    private long foundInPart;
+    private long foundNothing;
     private long recomputed;
     private long nowNanos;
 
@@ -105,6 +111,7 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
         long passedNanos = nowNanos;
         long hitNanos = NEVER;
         int evictions;
+        int toldEvictions;
         final Gaps gaps = new Gaps();
 
         Entry(long lastBlock, int blocks) {
@@ -348,6 +355,7 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
                     if (entry.ways > 1 && !counted[0]) {
                         counted[0] = true;
                         found++;
+                        told++;
                     }
                     entry.used(nanos);
                 }));
@@ -358,7 +366,8 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
         if (hitBlocks >= entry.blocks) {
             found++;
         } else if (entry.evicted()) {
-            lost++;
+            foundInPart += hitBlocks > 0 ? 1 : 0;
+            foundNothing += hitBlocks > 0 ? 0 : 1;
             recomputed += entry.blocks - hitBlocks;
         }
     }
@@ -395,7 +404,27 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
 
     /** What became of all requests that went over a shared prefix, counted for the longest that each went over. */
     public Sharing sharing() {
-        return new Sharing(found, lost, recomputed);
+        return new Sharing(found, told, foundInPart, foundNothing, recomputed);
+    }
+
+    /** Returns the last evictions of shared prefixes, the oldest first; of one prefix only the last since the call before. */
+    public List<PrefixEviction> evictions() {
+        for (Entry entry : entries.values()) {
+            int now = tree.evictions(entry.lastBlock);
+            if (now != entry.toldEvictions && entry.ways > 1) {
+                long number = evicted.isEmpty() ? 1 : evicted.getLast().number() + 1;
+                evicted.addLast(new PrefixEviction(
+                        number,
+                        entry.lastBlock,
+                        entry.blocks,
+                        Duration.ofNanos(Math.max(0, nowNanos - entry.passedNanos))));
+                if (evicted.size() > MOST_EVICTIONS) {
+                    evicted.removeFirst();
+                }
+            }
+            entry.toldEvictions = now;
+        }
+        return List.copyOf(evicted);
     }
 
     private Prompt known(VisibleRequest request) {
@@ -581,6 +610,7 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
         entries.put(block, entry);
         tree.watch(block);
         entry.evictions = tree.evictions(block);
+        entry.toldEvictions = entry.evictions;
         return entry;
     }
 

@@ -12,6 +12,7 @@ import io.holdfast.core.requests.RequestListener;
 import io.holdfast.core.requests.RequestRules;
 import io.holdfast.core.requests.VisibleRequest;
 import io.holdfast.core.requests.VisibleRequests;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -205,15 +206,50 @@ final class SharedPrefixesTest {
         long[] team = user(20, 5);
         below(team[4], 3);
         below(team[4], 3);
-        assertThat(prefixes.sharing()).isEqualTo(new Sharing(4, 0, 0));
+        assertThat(prefixes.sharing()).isEqualTo(new Sharing(4, 0, 0, 0, 0));
         loseAll();
         user(19, 5);
         user(20, 5);
         assertThat(prefixes.sharing())
                 .as("nobody knew yet that 19 blocks are shared; then the last of 20")
-                .isEqualTo(new Sharing(4, 1, 1));
+                .isEqualTo(new Sharing(4, 0, 1, 0, 1));
         assertThat(seen().orElseThrow().losses()).isEqualTo(1);
         assertThat(seen().orElseThrow().lostBlocks()).isEqualTo(1);
+    }
+
+    @Test
+    void sharing_tellsWhatWasFoundInPartFromWhatWasLostWhole_andWhatEventsDidNotShow() {
+        user(20, 5);
+        user(20, 5);
+        user(20, 5);
+        prefixes.used(SYSTEM_PROMPT, 1);
+        loseAll();
+        user(20, 5);
+        assertThat(prefixes.sharing()).isEqualTo(new Sharing(3, 1, 0, 1, 20));
+        assertThat(prefixes.sharing().lost()).isEqualTo(1);
+    }
+
+    @Test
+    void evictionOfASharedPrefix_isToldOnceWithItsLengthAndAge() {
+        user(20, 5);
+        user(20, 5);
+        assertThat(prefixes.evictions()).isEmpty();
+        seconds += 30;
+        loseAll();
+        assertThat(prefixes.evictions())
+                .containsExactly(new PrefixEviction(1, SYSTEM_PROMPT, 20, Duration.ofSeconds(31)));
+        assertThat(prefixes.evictions()).hasSize(1);
+        user(20, 5);
+        loseAll();
+        assertThat(prefixes.evictions())
+                .last()
+                .isEqualTo(new PrefixEviction(2, SYSTEM_PROMPT, 20, Duration.ofSeconds(1)));
+        for (int i = 0; i < 20; i++) {
+            user(20, 5);
+            loseAll();
+            assertThat(prefixes.evictions()).hasSizeLessThanOrEqualTo(16);
+        }
+        assertThat(prefixes.evictions().getLast().number()).isEqualTo(22);
     }
 
     @Test
@@ -257,7 +293,7 @@ final class SharedPrefixesTest {
         user(20, 5);
         prefixes.prompt(lastRequest.orElseThrow(), 25);
         assertThat(seen().orElseThrow().requests()).isEqualTo(2);
-        assertThat(prefixes.sharing()).isEqualTo(new Sharing(1, 0, 0));
+        assertThat(prefixes.sharing()).isEqualTo(new Sharing(1, 0, 0, 0, 0));
     }
 
     @Test
@@ -266,7 +302,7 @@ final class SharedPrefixesTest {
         long[] text = user(20, 5);
         prefixes.want(text[2], 23);
         below(text[4], 3);
-        assertThat(prefixes.sharing()).isEqualTo(new Sharing(2, 0, 0));
+        assertThat(prefixes.sharing()).isEqualTo(new Sharing(2, 0, 0, 0, 0));
     }
 
     @Test

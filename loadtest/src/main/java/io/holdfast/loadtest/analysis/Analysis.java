@@ -258,9 +258,14 @@ public final class Analysis {
 
     private LostHolds lostHolds() {
         List<LegRecord> pinned = inArm(Arm.PINNED);
+        List<LegRecord> lost = pinned.stream().filter(this::hasLostItsHold).toList();
         return header.claimsHold()
                 ? new LostHolds(
-                        (int) pinned.stream().filter(this::hasLostItsHold).count(), pinned.size())
+                        lost.size(),
+                        pinned.size(),
+                        lost.stream()
+                                .flatMap(leg -> leg.release().whyNothing().stream())
+                                .findFirst())
                 : LostHolds.NONE;
     }
 
@@ -281,13 +286,17 @@ public final class Analysis {
                                 ? leg.release().reason()
                                 : String.format(
                                         Locale.ROOT,
-                                        "its probes found %.0f %% of it",
+                                        "its probes found %.0f %% of it%s",
                                         100
                                                 * hitShare(
                                                                 leg,
                                                                 header.workload()
                                                                         .prefixTokens())
-                                                        .orElse(0)))
+                                                        .orElse(0),
+                                        leg.release()
+                                                .whyNothing()
+                                                .map(why -> "; " + why)
+                                                .orElse("")))
                         + "); the verdict is on holds as this engine keeps them.");
     }
 

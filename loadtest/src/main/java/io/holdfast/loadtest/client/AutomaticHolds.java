@@ -11,6 +11,7 @@ import io.holdfast.loadtest.run.RunClock;
 import java.net.URI;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.StreamSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -28,6 +29,8 @@ public final class AutomaticHolds implements ArmSwitch {
     private static final long POLL_NANOS = 10_000_000;
     /** A decision is made at once where there is one to make; what it holds may be under way a little longer. */
     private static final long MOST_WAIT_NANOS = 300_000_000;
+
+    private static final Set<String> NOT_HELD = Set.of("wait", "refuse");
 
     private final SidecarHolder sidecar;
     private final RunClock clock;
@@ -98,7 +101,12 @@ public final class AutomaticHolds implements ArmSwitch {
             held = held(sidecar.view());
         }
         // Of how many blocks such a hold has to be nobody says; that it may be is what was switched on.
-        return HoldReceipt.held("", 1, 1, 0, told(held));
+        return HoldReceipt.held(
+                "",
+                1,
+                1,
+                0,
+                held > 0 ? "it decided to hold " + counted(held) : "it held nothing yet: " + why(sidecar.view()));
     }
 
     @Override
@@ -110,7 +118,10 @@ public final class AutomaticHolds implements ArmSwitch {
 
     @Override
     public ReleaseReceipt release(HoldReceipt step) {
-        long held = held(sidecar.view());
+        JsonNode view = sidecar.view();
+        long held = held(view);
+        Optional<String> nothing =
+                held == 0 && step.kind() != HoldReceipt.Kind.SHAM ? Optional.of(why(view)) : Optional.empty();
         Answer answer = pause();
         if (!answer.isOk()) {
             return step.kind() == HoldReceipt.Kind.SHAM
@@ -119,7 +130,8 @@ public final class AutomaticHolds implements ArmSwitch {
         }
         return step.kind() == HoldReceipt.Kind.SHAM
                 ? ReleaseReceipt.sham("it was paused")
-                : ReleaseReceipt.released("it let go of " + counted(held) + " and is paused");
+                : nothing.map(ReleaseReceipt::nothingHeld)
+                        .orElseGet(() -> ReleaseReceipt.released("it let go of " + counted(held) + " and is paused"));
     }
 
     /** Leaves the sidecar as it was found. */
@@ -144,18 +156,24 @@ public final class AutomaticHolds implements ArmSwitch {
         }
     }
 
-    private String told(long held) {
-        return held > 0
-                ? "it decided to hold " + counted(held)
-                : sidecar.get("/prefixes")
-                        .json()
-                        .path("prefixes")
+    /** The sidecar's own reason: of the prefix that cost the most, of what it planned last, or of the engine. */
+    private String why(JsonNode view) {
+        return sidecar.get("/prefixes")
+                .json()
+                .path("prefixes")
+                .valueStream()
+                .map(prefix -> prefix.path("why").asText())
+                .filter(why -> !why.isEmpty())
+                .findFirst()
+                .or(() -> view.path("plan")
+                        .path("lines")
                         .valueStream()
-                        .map(prefix -> prefix.path("why").asText())
-                        .filter(why -> !why.isEmpty())
-                        .findFirst()
-                        .map(why -> "it held nothing yet: " + why)
-                        .orElse("it found nothing that requests share");
+                        .filter(line -> NOT_HELD.contains(line.path("action").asText()))
+                        .map(line -> line.path("reason").asText())
+                        .findFirst())
+                .or(sidecar::needs)
+                .map(ControlHttp::withoutEnd)
+                .orElse("it found nothing that requests share");
     }
 
     private static String counted(long prefixes) {

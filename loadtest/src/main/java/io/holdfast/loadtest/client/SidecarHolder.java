@@ -229,6 +229,18 @@ public final class SidecarHolder implements ArmSwitch {
         }
     }
 
+    /** Returns what the sidecar's overview says that this engine lacks, the most urgent alone. */
+    Optional<String> needs() {
+        return ask(() -> http.get("/api/v1/overview"))
+                .json()
+                .path("engines")
+                .valueStream()
+                .filter(one -> engine.equals(one.path("id").asText()))
+                .map(one -> one.path("needs").asText())
+                .filter(said -> !said.isEmpty())
+                .findFirst();
+    }
+
     /** Calls a route of the engine. */
     Answer post(String route) {
         return ask(() -> http.post(path + route, ""));

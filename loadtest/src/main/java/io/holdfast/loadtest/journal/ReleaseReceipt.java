@@ -1,7 +1,11 @@
 package io.holdfast.loadtest.journal;
 
+import java.util.Optional;
+
 /** What was really done when a leg was over. */
 public record ReleaseReceipt(Kind kind, String reason) {
+    private static final String NOTHING = "nothing was held: ";
+
     /** The ways in which a release can go. */
     public enum Kind {
         /** The hold stood until now, and is over. */
@@ -20,6 +24,16 @@ public record ReleaseReceipt(Kind kind, String reason) {
 
     public static ReleaseReceipt released(String reason) {
         return new ReleaseReceipt(Kind.RELEASED, reason);
+    }
+
+    /** Returns the receipt of an arm that may decide to hold nothing, and did. */
+    public static ReleaseReceipt nothingHeld(String why) {
+        return released(NOTHING + why);
+    }
+
+    /** Returns the reason why the arm held nothing at the end of the leg, with these words; absent where it held, or said none. */
+    public Optional<String> whyNothing() {
+        return Optional.of(reason).filter(said -> kind == Kind.RELEASED && said.startsWith(NOTHING));
     }
 
     public static ReleaseReceipt lost(String reason) {

@@ -13,6 +13,7 @@ import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.HoldReceipt;
 import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.journal.LegRecord;
+import io.holdfast.loadtest.journal.ReleaseReceipt;
 import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.journal.RequestStatus;
 import io.holdfast.loadtest.journal.RunHeader;
@@ -215,6 +216,24 @@ final class AnalysisTest {
         assertThat(result.warnings())
                 .containsExactly("4 of 8 pinned legs did not keep their prefix, first life 2 BP, leg 2 (pinned) (its"
                         + " probes found 63 % of it); the verdict is on holds as this engine keeps them.");
+    }
+
+    @Test
+    void pinnedLegsInWhichNothingWasHeld_sayWhy() {
+        List<LegRecord> legs = Legs.run(10, 5).stream()
+                .map(leg -> leg.arm() == Arm.PINNED
+                        ? Legs.withHold(
+                                withCached(leg, OptionalInt.of(0)),
+                                leg.hold(),
+                                ReleaseReceipt.nothingHeld("no room for it"),
+                                leg.holdNanos())
+                        : leg)
+                .toList();
+        Result result = analyze(legs);
+        assertThat(result.lostHolds().why()).contains("nothing was held: no room for it");
+        assertThat(result.warnings())
+                .anySatisfy(warning -> assertThat(warning)
+                        .contains("(its probes found 0 % of it; nothing was held: no room for it);"));
     }
 
     @Test

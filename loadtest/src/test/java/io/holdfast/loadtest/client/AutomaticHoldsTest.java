@@ -35,6 +35,8 @@ final class AutomaticHoldsTest {
     private volatile boolean decides = true;
     private volatile boolean chooses = true;
     private volatile String requested = "";
+    private volatile String prefixes = "{\"why\":\"no room for it\"}";
+    private volatile String plan = "";
     private final HttpServer server = start();
     private final AutomaticHolds arm = new AutomaticHolds(
             URI.create("http://127.0.0.1:" + server.getAddress().getPort()), "demo", RunClock.system());
@@ -65,7 +67,32 @@ final class AutomaticHoldsTest {
     void sidecarThatHoldsNothing_saysWhy() {
         chooses = false;
         arm.prepare();
-        assertThat(arm.on(PREFIXES, SLOT).reason()).isEqualTo("it held nothing yet: no room for it");
+        HoldReceipt on = arm.on(PREFIXES, SLOT);
+        assertThat(on.reason()).isEqualTo("it held nothing yet: no room for it");
+        ReleaseReceipt release = arm.release(on);
+        assertThat(release).isEqualTo(ReleaseReceipt.nothingHeld("no room for it"));
+        assertThat(release.whyNothing()).contains("nothing was held: no room for it");
+        assertThat(paused).isTrue();
+    }
+
+    @Test
+    void sidecarThatSharesNoPrefix_saysWhatItsEngineNeeds() {
+        chooses = false;
+        prefixes = "";
+        arm.prepare();
+        HoldReceipt on = arm.on(PREFIXES, SLOT);
+        assertThat(arm.release(on).reason())
+                .isEqualTo("nothing was held: traffic that loses a prefix it shares; no request has yet");
+    }
+
+    @Test
+    void sidecarThatPlannedNoHold_saysWhyItsPlanDidNot() {
+        chooses = false;
+        prefixes = "";
+        plan = "{\"action\":\"keep\",\"reason\":\"another\"},{\"action\":\"wait\",\"reason\":\"no room now.\"}";
+        arm.prepare();
+        HoldReceipt on = arm.on(PREFIXES, SLOT);
+        assertThat(arm.release(on).reason()).isEqualTo("nothing was held: no room now");
     }
 
     @Test
@@ -97,7 +124,8 @@ final class AutomaticHoldsTest {
         String holds = !requested.isEmpty()
                 ? requested
                 : paused || !chooses ? "" : "{\"state\":\"held\",\"origin\":\"automatic\"}";
-        return "{\"paused\":" + paused + ",\"automaticHolds\":" + decides + ",\"holds\":[" + holds + "]}";
+        return "{\"paused\":" + paused + ",\"automaticHolds\":" + decides + ",\"holds\":[" + holds
+                + "],\"plan\":{\"lines\":[" + plan + "]}}";
     }
 
     private HttpServer start() {
@@ -109,7 +137,10 @@ final class AutomaticHoldsTest {
                 calls.add(call);
                 String answer = switch (call) {
                     case "GET " + ENGINE -> view();
-                    case "GET " + ENGINE + "/prefixes" -> "{\"prefixes\":[{\"why\":\"no room for it\"}]}";
+                    case "GET " + ENGINE + "/prefixes" -> "{\"prefixes\":[" + prefixes + "]}";
+                    case "GET /api/v1/overview" ->
+                        "{\"engines\":[{\"id\":\"demo\",\"needs\":\"traffic that loses a prefix it shares; no request"
+                                + " has yet\"}]}";
                     case "POST " + ENGINE + "/resume" -> {
                         paused = false;
                         yield "{}";
