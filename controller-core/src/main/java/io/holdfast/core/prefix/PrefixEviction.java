@@ -5,7 +5,7 @@ import java.time.Duration;
 /**
  * A shared prefix whose end was evicted.
  *
- * @param number of all such evictions of this engine the how-many-eth, from 1
+ * @param number position among all such evictions of this engine, from 1
  * @param lastBlock the prefix's last block
  * @param blocks its length
  * @param idle time since a request last went over it
