@@ -570,13 +570,13 @@ final class SuiteOptions {
                 .forEach(each -> each.failures()
                         .forEach((what, count) -> text.text("In " + each.id() + " " + count + " of " + each.requests()
                                 + " requests failed: " + what + ".")));
-        results.results().forEach(each -> each.notes().forEach(note -> out.println("In " + each.id() + ": " + note)));
+        results.results().forEach(each -> each.notes().forEach(note -> text.text("In " + each.id() + ": " + note)));
         List<String> unexposed = results.results().stream()
                 .filter(each -> each.measures().of(Metric.BLOCKS_REMOVED).orElse(1) == 0)
                 .map(LoadResult::id)
                 .toList();
         if (!unexposed.isEmpty()) {
-            out.println("NO_EXPOSURE: by its events the engine removed no block in "
+            text.text("NO_EXPOSURE: by its events the engine removed no block in "
                     + (unexposed.size() == 1 ? unexposed.getFirst() : unexposed.size() + " legs")
                     + "; its cache had room, so keeping a prefix could win nothing there.");
         }

@@ -37,7 +37,7 @@ class PublishedDocumentsTest {
         assertThat(flat(told).split("MIXED", -1)).hasSize(3);
         assertThat(told.out())
                 .as("the benchmark itself, and a flood of as many as are to be under way")
-                .contains("holdfast loadtest preset pin-poc --url http://127.0.0.1:30000")
+                .contains("holdfast loadtest preset pin-poc --engine http://127.0.0.1:30000")
                 .contains("--flood-requests 64");
         assertNarrow(told);
     }

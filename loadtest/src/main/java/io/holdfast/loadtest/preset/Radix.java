@@ -29,7 +29,7 @@ import java.util.Set;
  */
 public final class Radix implements Preset {
     /** Names the setting of SGLang that says what is given up first. */
-    private static final String POLICY = "radix_eviction_policy";
+    private static final String POLICY = "flags.radix_eviction_policy";
 
     private static final String LOADS = "radix.yaml";
     private static final String OLDEST = "A-oldest";
