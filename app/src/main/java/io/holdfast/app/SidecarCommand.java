@@ -3,6 +3,7 @@ package io.holdfast.app;
 import io.holdfast.sidecar.ConfigSources;
 import io.holdfast.sidecar.ConfigSources.Setting;
 import io.holdfast.sidecar.EffectiveConfig;
+import io.holdfast.sidecar.EngineTarget;
 import io.holdfast.sidecar.Follower;
 import io.holdfast.sidecar.Sidecar;
 import io.holdfast.sidecar.SidecarConfig;
@@ -37,6 +38,7 @@ import picocli.CommandLine.Spec;
         },
         sortOptions = false)
 final class SidecarCommand implements Callable<Integer> {
+    private static final String API_KEY = "engines.main.apiKeyEnv=";
     private static final Logger LOG = LoggerFactory.getLogger(LogSetup.ALWAYS);
 
     @Spec
@@ -62,7 +64,7 @@ final class SidecarCommand implements Callable<Integer> {
     @Option(
             names = "--engine-type",
             paramLabel = "TYPE",
-            description = "engines.main.type: sglang or vllm; sglang where no" + " file or variable says.")
+            description = "engines.main.type: sglang or vllm; where nothing says it, --engine is asked what it is.")
     private @Nullable String engineType;
 
     @Option(names = "--port", paramLabel = "PORT", description = "listen.port.")
@@ -203,7 +205,25 @@ final class SidecarCommand implements Callable<Integer> {
                     "the sidecar needs --config FILE or --engine URL; 'holdfast sidecar --print-example'"
                             + " prints a file to start from.");
         }
-        return engine == null ? sources : sources.withDefault("--engine", "engines.main.type", "sglang");
+        return engine == null ? sources : whatItIs(sources, EngineTarget.named(engine));
+    }
+
+    /** What a URL alone leaves open is asked of the engine, as doctor does; one that does not answer is taken for an SGLang. */
+    private ConfigSources whatItIs(ConfigSources sources, EngineTarget target) {
+        if (checkOnly) {
+            return sources.withDefault("--engine", "engines.main.type", "sglang");
+        }
+        Optional<String> key = settings.stream()
+                .filter(each -> each.startsWith(API_KEY))
+                .map(each -> each.substring(API_KEY.length()))
+                .findFirst();
+        String family = Optional.ofNullable(engineType)
+                .or(() -> target.withApiKeyEnv(key).recognised())
+                .orElse("sglang");
+        ConfigSources known = sources.withDefault("--engine", "engines.main.type", family);
+        return target.usualEvents(family)
+                .map(events -> known.withDefault("--engine", "engines.main.events", events))
+                .orElse(known);
     }
 
     private static void flag(List<Setting> flags, String typed, String key, @Nullable String value) {

@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.emulator.Endpoints;
+import io.holdfast.rules.vllm.VllmSettings;
 import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -237,6 +238,29 @@ class EngineLookTest {
                 assertThat(client.post("/generate", body.toString()).status()).isEqualTo(200);
             }
         }
+    }
+
+    /** Who gives the sidecar an address alone need not say what answers there. */
+    @Test
+    void sidecar_byItsAddressAlone_knowsWhatAnswersThere() {
+        try (Emulator vllm = Emulator.start(
+                        vertx,
+                        EmulatorSettings.defaults().withKind(new EmulatorSettings.Kind.Vllm(VllmSettings.defaults())));
+                Emulator sglang = engine(false)) {
+            assertThat(printed(vllm.uri().toString()))
+                    .contains("type: vllm")
+                    .contains("events: tcp://" + vllm.uri().getHost() + ":5557");
+            assertThat(printed(sglang.uri().toString())).contains("type: sglang");
+        }
+        assertThat(printed("http://127.0.0.1:1"))
+                .as("of one that does not answer nothing is known")
+                .contains("type: sglang");
+    }
+
+    private static String printed(String engine) {
+        CommandRun told = CommandRun.by("sidecar", "--engine", engine, "--print-config");
+        assertThat(told.code()).as(told.toString()).isEqualTo(ExitCode.OK);
+        return told.out();
     }
 
     private Emulator engine(boolean replay) {

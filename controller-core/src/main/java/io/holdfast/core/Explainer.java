@@ -100,7 +100,9 @@ final class Explainer {
             return "a longer path that is held goes over it";
         }
         if (prefix.losses() == 0) {
-            return "never lost: the cache keeps it by itself";
+            return tree.resident(prefix.lastBlock())
+                    ? "never lost: the cache keeps it by itself"
+                    : "not in the cache now, and no request has found it lost yet";
         }
         if (!prefix.worthHolding()) {
             return "seen before " + prefix.ways() + " continuations and by " + prefix.requests()

@@ -122,14 +122,16 @@ final class EngineContact implements AutoCloseable {
             requireAnswer(answers);
             EngineType type = told.or(() -> recognised(answers)).orElseThrow(() -> unrecognised(target, answers));
             boolean assumed = type == EngineType.VLLM && target.events().isEmpty();
-            EngineTarget whole = assumed
-                    ? target.withEvents("tcp://" + target.config(type).url().getHost() + ":" + VLLM_EVENTS_PORT)
-                    : target;
+            EngineTarget whole = assumed ? target.withEvents(vllmEvents(target.config(type))) : target;
             return new EngineContact(whole, type, whole.config(type), services, answers, assumed);
         } catch (RuntimeException e) {
             services.close();
             throw e;
         }
+    }
+
+    static String vllmEvents(EngineConfig config) {
+        return "tcp://" + config.url().getHost() + ":" + VLLM_EVENTS_PORT;
     }
 
     private static Map<String, String> headers(EngineConfig config) {

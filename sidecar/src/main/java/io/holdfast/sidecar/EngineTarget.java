@@ -32,14 +32,45 @@ public record EngineTarget(
 
     /** An engine of which only its address is known. */
     public static EngineTarget of(URI url) {
+        return named(url.toString());
+    }
+
+    /** The same as somebody wrote it. */
+    public static EngineTarget named(String url) {
         return new EngineTarget(
-                url.toString(),
+                url,
                 Optional.empty(),
                 Optional.empty(),
                 Optional.empty(),
                 Optional.empty(),
                 Optional.empty(),
                 Optional.empty());
+    }
+
+    /** Asks the engine of which family it is; absent where nothing answers that would tell. */
+    public Optional<String> recognised() {
+        try (EngineContact contact = EngineContact.open(this)) {
+            return Optional.of(contact.type().name().toLowerCase(Locale.ROOT));
+        } catch (SidecarException | ConfigException e) {
+            return Optional.empty();
+        }
+    }
+
+    /** Where an engine of this family publishes unless it is told otherwise, for one that does not say it. */
+    public Optional<String> usualEvents(String family) {
+        try {
+            return family.equals("vllm")
+                    ? Optional.of(EngineContact.vllmEvents(config(EngineType.VLLM)))
+                    : Optional.empty();
+        } catch (ConfigException e) {
+            // What is wrong with its address is said where the configuration is read.
+            return Optional.empty();
+        }
+    }
+
+    /** The same with its key. */
+    public EngineTarget withApiKeyEnv(Optional<String> variable) {
+        return new EngineTarget(url, type, events, replay, topic, kvcachedSegment, variable);
     }
 
     /** What was said of its family; absent where nothing was. */

@@ -54,6 +54,7 @@ public final class TtftLoop {
      * is needed then. Time between tokens is compared as time to first token is: holds that lengthen it are harmful even where
      * first tokens come sooner. Engines export no count of errors that would tell ours from a client's, so none is looked at.
      */
+    private static final long PACED_EVERY_NANOS = 10_000_000_000L;
     private static final int FEWEST_REQUESTS = 20;
     private static final int STEADY_WINDOWS = 2;
     private static final int FIRST_REST = 20;
@@ -107,6 +108,7 @@ public final class TtftLoop {
     private long number;
     private Window window = new Window();
     private long windowNanos;
+    private long pacedNanos;
     private long lookedNanos;
     private long heldNanos;
     private long round;
@@ -153,10 +155,25 @@ public final class TtftLoop {
                 start(pacing.discarded());
             }
         }
+        paceAnew();
         if (nowNanos - startedNanos >= windowNanos) {
             boolean before = on();
             finish();
             start(on() == before ? 0 : pacing.discarded());
+        }
+    }
+
+    /**
+     * Begins a shorter window where traffic asks for one by now. Nothing is compared yet, and who starts before the traffic
+     * does would wait for the end of the longest window.
+     */
+    private void paceAnew() {
+        if (phase == Phase.STEADY && nowNanos - pacedNanos >= PACED_EVERY_NANOS) {
+            pacedNanos = nowNanos;
+            pacing.adapt();
+            if (pacing.windowNanos() < windowNanos) {
+                start(0);
+            }
         }
     }
 

@@ -681,4 +681,23 @@ final class TtftLoopTest {
         loop.tick(0, true, Optional.empty());
         assertThat(loop.effect().expected()).contains("how long an answer takes shows when requests come");
     }
+
+    /** Who starts before the traffic does, does not wait for the end of a window of half an hour. */
+    @Test
+    void quietBeginning_makesNoLongWindowOfTheBusyTimeAfterIt() {
+        settings = EffectSettings.DEFAULTS;
+        loop = make();
+        perSecond = 0;
+        for (int i = 0; i < 120; i++) {
+            count += i % 60 == 0 ? 1 : 0;
+            second();
+        }
+        assertThat(loop.windowLength()).isGreaterThan(Duration.ofMinutes(20));
+        perSecond = 5;
+        for (int i = 0; i < 120; i++) {
+            second();
+        }
+        assertThat(loop.windowLength()).isLessThan(Duration.ofMinutes(5));
+        assertThat(loop.effect().expected().orElseThrow()).startsWith("an answer takes about");
+    }
 }
