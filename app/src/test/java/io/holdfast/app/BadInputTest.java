@@ -72,7 +72,7 @@ class BadInputTest {
                 "emulate --max-running 0|maxRunning must be at least 1, not 0.",
                 "emulate --port 70000|httpPort must be 0 (a free one) to 65535, not 70000.",
                 "emulate --port nosuch|'--port': 'nosuch' is not an int; see 'holdfast emulate --help'.",
-                "emulate --fault nosuch|There is no fault \"nosuch\"; there are auto-unpin,",
+                "emulate --fault nosuch|There is no fault \"nosuch\"; there are api-key, auto-unpin,",
                 "emulate --fault warming=0|The fault warming=REQUESTS wants REQUESTS as",
                 "loadtest aa|'--engine=URL'; see 'holdfast loadtest aa --help'.",
                 "loadtest preset pin-poc --port 99999 --out nosuch|--port is 1 to 65535, not 99999.",
@@ -109,7 +109,7 @@ class BadInputTest {
                         + " write",
                 "loadtest run --engine http://127.0.0.1:1 --hold none|The engine at http://127.0.0.1:1 is not ready: it"
                         + " does not answer;",
-                "demo --fault nosuch|There is no fault \"nosuch\"; there are auto-unpin,",
+                "demo --fault nosuch|There is no fault \"nosuch\"; there are api-key, auto-unpin,",
                 "demo --rounds 0|--rounds and --cycles are 1 to 100, not 0 and 3.",
                 "demo --cycles 101|--rounds and --cycles are 1 to 100, not 4 and 101.",
                 "demo --judge nosuch|expected one of [PROBE_P50, PROBE_P95, PROBE_MEAN, WHOLE_MEAN] (case-insensitive)"

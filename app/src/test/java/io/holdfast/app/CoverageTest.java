@@ -22,6 +22,7 @@ import org.junit.jupiter.api.Test;
 
 /** Holds the page of coverage to the tests that it names, and its sums to its tables. */
 final class CoverageTest {
+    private static final Pattern HEADING = Pattern.compile("(?m)^##? ");
     private static final Path ROOT = Path.of(System.getProperty("maven.multiModuleProjectDirectory", ".."));
     private static final Path TESTS = Path.of("src", "test", "java");
     private static final List<String> STATES = List.of("works", "thin", "open");
@@ -159,8 +160,9 @@ final class CoverageTest {
 
     private static List<Section> sections() throws IOException {
         List<Section> sections = new ArrayList<>();
-        for (String part :
-                Files.readString(ROOT.resolve("docs").resolve("coverage.md")).split("(?m)^##? ")) {
+        for (String part : HEADING.splitAsStream(
+                        Files.readString(ROOT.resolve("docs").resolve("coverage.md")))
+                .toList()) {
             if (!part.isBlank()) {
                 List<Row> rows = part.lines()
                         .filter(line -> TOLD_ROW.matcher(line).find())

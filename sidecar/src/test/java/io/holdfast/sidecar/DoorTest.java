@@ -239,7 +239,7 @@ class DoorTest {
         long before = sidecar.heap();
         int[] prompt = EngineClient.prompt(700 + prompts++, 256);
         engine.generate(prompt);
-        Http.Answer held = client.hold(prompt, 1);
+        Http.Answer held = client.hold(prompt, 3);
         assertThat(held.status()).as(held.text()).isEqualTo(201);
         CompletableFuture<Void> unpinned = CompletableFuture.runAsync(
                 () -> Eventually.see("the lease has ended", engine::usedTokens, used -> used == 0), executor);

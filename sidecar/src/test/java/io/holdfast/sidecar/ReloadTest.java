@@ -570,7 +570,7 @@ class ReloadTest {
                         answer -> answer.status() == 503
                                 && answer.text().contains(other.resolve("a.ledger") + " lists 1 pins of this engine"));
                 assertThat(http.get("/readyz").json().getJsonArray("notes").encode())
-                        .contains("holdfast ledger show --state " + other);
+                        .contains("holdfast ledger show --state-directory " + other);
             }
         }
     }

@@ -57,7 +57,8 @@ class StreamsTest {
                     .isEqualTo("no untouched block was removed for want of room yet");
             assertThat(engine.getString("summary"))
                     .startsWith("Engine demo holds 1 prefix (512 tokens, 13 % of its cache)")
-                    .contains("whether holding helps: cannot tell yet; it would need this: ")
+                    .contains("; whether holding helps: cannot tell yet")
+                    .contains("; it would need this: ")
                     .endsWith(".");
             assertThat(bed.client.release(id).status()).isEqualTo(200);
             last(

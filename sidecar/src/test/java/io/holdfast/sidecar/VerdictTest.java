@@ -138,7 +138,8 @@ class VerdictTest {
     @Test
     void summary_saysWhatItHoldsSavedAndNeeds() {
         assertThat(CannedPage.helping("main").summary())
-                .isEqualTo("Engine main holds 6 prefixes (41,216 tokens, 16 % of its cache); its requests found 61 %"
+                .isEqualTo("Engine main holds 6 prefixes (41,216 tokens, 16 % of its cache); automatic holds are on"
+                        + " (automaticHolds: true); its requests found 61 %"
                         + " of their prompts in the cache over the last 10 min; a simulation of its cache finds"
                         + " 316,824 tokens of these prompts more with holds that are always on; whether holding helps:"
                         + " helps, first token 18.1 % sooner (95 % interval 12.0 % to 23.9 % sooner, 64"

@@ -81,7 +81,8 @@ final class Storm {
     }
 
     static final int LONGEST_LEASE = 45;
-    private static final long QUIET = (LONGEST_LEASE + 170) * Timeline.SECOND;
+    /** An automatic hold waits for a use for up to 12 of the least leases, which are 20 s here. */
+    private static final long QUIET = (Math.max(LONGEST_LEASE, 12 * 20) + 170) * Timeline.SECOND;
 
     private final StormVariant variant;
     private final int ranks;

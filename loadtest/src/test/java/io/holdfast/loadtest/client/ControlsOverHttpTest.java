@@ -102,7 +102,8 @@ final class ControlsOverHttpTest {
                     .isInstanceOf(LoadTestException.class)
                     .hasMessageContaining("404")
                     .hasMessageContaining("nosuch")
-                    .hasMessageEndingWith("; name a model that it serves, by --model.");
+                    .hasMessageEndingWith(
+                            "; ask for a model that it serves: --model, or 'path' of the model in --config.");
         }
     }
 

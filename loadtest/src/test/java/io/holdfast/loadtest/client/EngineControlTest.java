@@ -113,9 +113,10 @@ final class EngineControlTest {
                 "404|<html>nothing here</html>|answered with 404; check that the address is that of an inference"
                         + " server",
                 "404|{\"error\":{\"message\":\"The model `x` does not exist.\"}}|answered with 404 The model `x` does"
-                        + " not exist; name a model that it serves, by --model.",
+                        + " not exist; ask for a model that it serves: --model, or 'path' of the model in --config.",
                 "405|{\"detail\":\"Method Not Allowed\"}|answered with 405 ",
-                "422|model is missing|answered with 422 model is missing; name a model that it serves, by --model.",
+                "422|model is missing|answered with 422 model is missing; ask for a model that it serves: --model, or"
+                        + " 'path' of the model in --config.",
                 "501|<!DOCTYPE HTML>|answered with 501; check that the address is that of an inference server",
                 "200|<html>welcome</html>|answered with 200, but with no stream of tokens; check that the address"
             })

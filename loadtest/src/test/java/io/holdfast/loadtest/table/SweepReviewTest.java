@@ -487,9 +487,9 @@ class SweepReviewTest {
         assertThat(steps)
                 .extracting(RerunPlan.Step::command)
                 .startsWith(
-                        "holdfast loadtest preset pin-poc --url http://127.0.0.1:30000 --hold session --pairs 6 --out"
-                                + " rerun-pin-poc --requests 128",
-                        "holdfast loadtest aa --url http://127.0.0.1:30000 --pairs 8 --journal rerun-aa.jsonl"
+                        "holdfast loadtest preset pin-poc --engine http://127.0.0.1:30000 --hold session --pairs 6"
+                                + " --out rerun-pin-poc --requests 128",
+                        "holdfast loadtest aa --engine http://127.0.0.1:30000 --pairs 8 --journal rerun-aa.jsonl"
                                 + " --flood-requests 64 --flood-tokens 448 --prefix-tokens 248 --concurrency 64");
         assertThat(steps)
                 .extracting(RerunPlan.Step::why)
