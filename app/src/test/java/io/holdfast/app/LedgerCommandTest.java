@@ -139,11 +139,11 @@ class LedgerCommandTest {
     @Test
     void whatIsNotThere_isOneSentence() throws IOException {
         assertThat(CommandRun.by("ledger", "show").badInput())
-                .isEqualTo("holdfast: it is not said which ledgers; name the state directory with --state DIR or the"
-                        + " sidecar's configuration with --config FILE.");
+                .isEqualTo("holdfast: it is not said which ledgers; name the state directory with --state-directory DIR"
+                        + " or the sidecar's configuration with --config FILE.");
         assertThat(CommandRun.by("ledger", "release", "--state", "a", "--config", "b")
                         .badInput())
-                .endsWith("--state and --config both name a state directory; give one of them.");
+                .endsWith("--state-directory and --config both name a state directory; give one of them.");
         assertThat(CommandRun.by("ledger", "show", "--state", state().toString())
                         .badInput())
                 .startsWith("holdfast: There is no state directory " + state());

@@ -124,7 +124,7 @@ class LoadtestRunTest {
         try (Emulator one = Emulator.start(vertx, QuickEngine.PLAIN);
                 Emulator other = Emulator.start(vertx, QuickEngine.PLAIN)) {
             String[] behind = {"--engine", one.uri().toString(), "--engine", other.uri() + "/v1"};
-            CommandRun told = run(one, join(behind, "--hold", "none", "--json"));
+            CommandRun told = behind(one, join(behind, "--hold", "none", "--json"));
             assertThat(told.code()).as(told.toString()).isEqualTo(ExitCode.INCONCLUSIVE);
             JsonNode document = JSON.readTree(told.out());
             assertThat(JsonSchemas.complaints(document)).isEmpty();
@@ -145,9 +145,9 @@ class LoadtestRunTest {
             assertThat(CommandRun.by("loadtest", "resume", journal(), "--json").code())
                     .isEqualTo(ExitCode.INCONCLUSIVE);
             assertThat(Files.readAllLines(Path.of(journal())).getLast()).contains("\"shares\":[{\"engine\":\"http");
-            assertThat(run(one, join(behind, "--hold", "session")).badInput())
+            assertThat(behind(one, join(behind, "--hold", "session")).badInput())
                     .contains("asks one engine for its own means, and a router is before several");
-            assertThat(run(one, join(behind, "--engine", other.uri().toString(), "--hold", "none"))
+            assertThat(behind(one, join(behind, "--engine", other.uri().toString(), "--hold", "none"))
                             .badInput())
                     .contains("names the same engine twice");
             assertThat(CommandRun.by(join(new String[] {"loadtest", "run", "--hold", "none"}, behind))
@@ -194,8 +194,16 @@ class LoadtestRunTest {
     }
 
     private CommandRun run(Emulator emulator, String... options) {
+        return by("--engine", emulator, options);
+    }
+
+    private CommandRun behind(Emulator router, String... options) {
+        return by("--router", router, options);
+    }
+
+    private CommandRun by(String address, Emulator emulator, String... options) {
         List<String> args = new ArrayList<>(
-                List.of("loadtest", "run", "--engine", emulator.uri().toString(), "--journal", journal()));
+                List.of("loadtest", "run", address, emulator.uri().toString(), "--journal", journal()));
         args.addAll(List.of("--prefix-tokens", "256", "--suffix-tokens", "32", "--flood-requests", "8"));
         // The slot is the one that adapts: however slow the machine is, the arm's call fits.
         args.addAll(List.of("--flood-tokens", "320", "--cycles", "1", "--rounds", "1", "--anyway"));

@@ -237,7 +237,7 @@ class LoadtestServerTest {
                         "C",
                         "--server-log",
                         "log",
-                        "--restart",
+                        "--restart-per",
                         "run",
                         "--server-start-seconds",
                         "9");

@@ -81,11 +81,13 @@ class ServerCommandsTest {
 
             assertThat(told.code()).isEqualTo(TERMINATED);
             assertThat(told.out()).isEqualTo(LETS_GO);
-            // The configuration, in one line; nothing else.
+            // The configuration, and what a person should know of the engine; nothing else.
             assertThat(told.err().lines())
-                    .singleElement()
-                    .asString()
-                    .contains("\"formattedMessage\":\"configuration\"");
+                    .allSatisfy(said -> assertThat(said).contains(" INFO "))
+                    .anySatisfy(said -> assertThat(said).endsWith(" configuration"))
+                    .anySatisfy(said -> assertThat(said).contains("Engine main pin of hold 1"))
+                    .anySatisfy(said -> assertThat(said).contains("Engine main unpin of hold 1"))
+                    .noneSatisfy(said -> assertThat(said).contains("Exception"));
             assertThat(usedTokens(engine)).isZero();
             assertThat(emulator.stop()).isEqualTo(new CommandRun(TERMINATED, "", ""));
         }
