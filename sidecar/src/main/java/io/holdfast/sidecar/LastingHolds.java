@@ -551,8 +551,8 @@ final class LastingHolds {
 
     private void lookNow() {
         Optional<String> model = engine.get().flatMap(EngineIdentity::model);
-        keepWhatUsesProlonged();
-        endWhatIsOver(model);
+        boolean fresh = keepWhatUsesProlonged();
+        endWhatIsOver(model, fresh);
         if (engine.get().isPresent() && controller.view().paused().isEmpty()) {
             config.holds().forEach(declared -> ask(declared, model));
         }
@@ -561,10 +561,11 @@ final class LastingHolds {
         }
     }
 
-    private synchronized void keepWhatUsesProlonged() {
+    /** Returns whether the view has moved since the last look, so that the file says how long leases run. */
+    private synchronized boolean keepWhatUsesProlonged() {
         EngineView view = controller.view();
         if (view.lastPlan().tick() == lastTick) {
-            return;
+            return false;
         }
         lastTick = view.lastPlan().tick();
         Instant now = wall.instant();
@@ -582,9 +583,10 @@ final class LastingHolds {
         if (!moved.isEmpty()) {
             boolean _ = write(moved);
         }
+        return true;
     }
 
-    private synchronized void endWhatIsOver(Optional<String> model) {
+    private synchronized void endWhatIsOver(Optional<String> model, boolean fresh) {
         Instant now = wall.instant();
         Set<String> names = new HashSet<>();
         config.holds().forEach(declared -> names.add(declared.name()));
@@ -595,7 +597,10 @@ final class LastingHolds {
             if (hold.declared() && !names.contains(hold.name())) {
                 CompletionStage<?> _ = controller.release(hold.id(), "the configuration does not name it any more");
                 boolean _ = forget(hold.id());
-            } else if (!hold.declared() && !hold.until().isAfter(now)) {
+            } else if (!hold.declared()
+                    && !hold.until().isAfter(now)
+                    // Where the wall's clock was set forward since, the controller's lease may run still.
+                    && (fresh || !active.contains(hold.id()))) {
                 boolean _ = forget(hold.id());
             } else if (foreign && active.remove(hold.id())) {
                 controller.release(
