@@ -8,7 +8,6 @@ import io.holdfast.events.KvEventLoop;
 import io.holdfast.evidence.Interval;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.kvcached.LimitLever;
-import io.holdfast.lmcache.LmcacheBackend;
 import io.holdfast.sglang.SglangReadings;
 import io.holdfast.vllm.VllmReadings;
 import java.io.IOException;
@@ -55,7 +54,6 @@ class ApiListingTest {
             new Library("adapters-sglang", "io.holdfast.sglang", SglangReadings.class),
             new Library("adapters-vllm", "io.holdfast.vllm", VllmReadings.class),
             new Library("adapters-kvcached", "io.holdfast.kvcached", LimitLever.class),
-            new Library("adapters-lmcache", "io.holdfast.lmcache", LmcacheBackend.class),
             new Library("embed", "io.holdfast.embed", Fleet.class));
 
     /** Those that are for embedders as a whole. Of the others belongs to the API what these name. */
@@ -68,8 +66,7 @@ class ApiListingTest {
             "io.holdfast.http",
             "io.holdfast.sglang",
             "io.holdfast.vllm",
-            "io.holdfast.kvcached",
-            "io.holdfast.lmcache");
+            "io.holdfast.kvcached");
 
     private Map<String, List<String>> api;
 

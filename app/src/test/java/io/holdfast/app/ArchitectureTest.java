@@ -73,8 +73,6 @@ class ArchitectureTest {
                 .definedBy("io.holdfast.sglang..")
                 .layer("vllm")
                 .definedBy("io.holdfast.vllm..")
-                .layer("lmcache")
-                .definedBy("io.holdfast.lmcache..")
                 .layer("kvcached")
                 .definedBy("io.holdfast.kvcached..")
                 .layer("embed")
@@ -92,8 +90,7 @@ class ArchitectureTest {
                 .whereLayer("bench")
                 .mayOnlyAccessLayers("events", "core")
                 .whereLayer("sidecar")
-                .mayOnlyAccessLayers(
-                        "embed", "sglang", "vllm", "lmcache", "kvcached", "http", "events", "core", "evidence")
+                .mayOnlyAccessLayers("embed", "sglang", "vllm", "kvcached", "http", "events", "core", "evidence")
                 .whereLayer("loadtest")
                 .mayOnlyAccessLayers("rules", "kvcached", "events", "core", "evidence")
                 .whereLayer("emulator")
@@ -103,8 +100,6 @@ class ArchitectureTest {
                 .whereLayer("sglang")
                 .mayOnlyAccessLayers("http", "core")
                 .whereLayer("vllm")
-                .mayOnlyAccessLayers("http", "core")
-                .whereLayer("lmcache")
                 .mayOnlyAccessLayers("http", "core")
                 .whereLayer("kvcached")
                 .mayNotAccessAnyLayer()
@@ -273,7 +268,6 @@ class ArchitectureTest {
             "io.holdfast.sglang..",
             "io.holdfast.vllm..",
             "io.holdfast.kvcached..",
-            "io.holdfast.lmcache..",
             "io.holdfast.rules.."
         };
         noClasses()
@@ -343,7 +337,6 @@ class ArchitectureTest {
                         "sglang",
                         "vllm",
                         "kvcached",
-                        "lmcache",
                         "embed",
                         "embed.ledger",
                         "rules.engine",

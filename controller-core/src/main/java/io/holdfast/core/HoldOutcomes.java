@@ -155,7 +155,7 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
                 + pins.surelyPinnedBlocks(rank) * blockTokens + " were pinned"
                 + (tree.several() ? " on data-parallel rank " + rank : "") + ", so it has let go of pins by itself";
         for (Hold hold : holds.living()) {
-            if (hold.state() == HoldState.HELD && !pins.outside(hold.id())) {
+            if (hold.state() == HoldState.HELD) {
                 lose(hold, evidence);
             }
         }
@@ -166,9 +166,7 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
         // Whatever came back since: it was not pinned there.
         Set<Long> gone = pins.removed(rank, removed);
         for (Hold hold : holds.living()) {
-            if (hold.state() == HoldState.HELD
-                    && !pins.outside(hold.id())
-                    && (gone.contains(hold.id()) || !isThere(hold))) {
+            if (hold.state() == HoldState.HELD && (gone.contains(hold.id()) || !isThere(hold))) {
                 lose(
                         hold,
                         pins.areHard()
@@ -207,11 +205,7 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
     /** The cache of this rank is empty now, and the engine a new process where it was started again. */
     void engineForgot(int rank, boolean restarted) {
         pins.engineForgot(rank);
-        Set<Long> leaving = pins.leavingOutside();
         for (Hold hold : holds.living()) {
-            if (pins.outside(hold.id()) || leaving.contains(hold.id())) {
-                continue;
-            }
             if (hold.state() == HoldState.EXPIRING) {
                 holds.update(hold.ended(hold.reason()));
             } else if (hold.automatic()) {
@@ -330,8 +324,7 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
                 now = now.proven(holds.provenNanos(block));
             }
             withoutRoom.remove(holdId);
-            boolean stillThere = pins.outside(holdId)
-                    || (pins.onRanks() ? isThere(now) : tree.match(hold.request()) >= now.heldBlocks());
+            boolean stillThere = pins.onRanks() ? isThere(now) : tree.match(hold.request()) >= now.heldBlocks();
             holds.update(now);
             if (!stillThere) {
                 letLost(now, "the engine removed a part of it while its pin was under way");

@@ -57,7 +57,7 @@ final class HoldsByRank {
     /** Whether holds can be taken back as soon as others rank higher. */
     private boolean backendCan() {
         BackendTraits traits = backends.chosen().traits();
-        return traits.releasable() && !traits.fading() && !traits.outside();
+        return traits.releasable() && !traits.fading();
     }
 
     /** What was learned of the longest prefix of this one that a request went over; absent where none did. */

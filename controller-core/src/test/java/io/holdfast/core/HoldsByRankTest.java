@@ -168,10 +168,7 @@ final class HoldsByRankTest {
 
     static Stream<BackendTraits> notTakenBackAtOnce() {
         BackendTraits soft = BackendTraits.soft().needing(Need.INSERTION_END);
-        return Stream.of(
-                soft.thatFade(),
-                soft.outsideTheEngine(),
-                soft.endingAfter(Duration.ofMinutes(1), Duration.ofSeconds(20)));
+        return Stream.of(soft.thatFade(), soft.endingAfter(Duration.ofMinutes(1), Duration.ofSeconds(20)));
     }
 
     @Test

@@ -14,6 +14,7 @@ import io.holdfast.sidecar.EngineFamily.BackendKind;
 import io.holdfast.sidecar.EngineFamily.BackendParts;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
@@ -21,6 +22,10 @@ import java.util.stream.Stream;
 
 /** Every backend that there is, by the name that configuration and ledger use: those of the families, and the dry run. */
 final class BackendRegistry {
+    /** Why backends of earlier versions are not there any more. */
+    private static final Map<String, String> REMOVED =
+            Map.of("lmcache", "pins at an LMCache coordinator are not supported any more");
+
     private BackendRegistry() {}
 
     /** What an engine of this family may be configured with, the default first. */
@@ -39,6 +44,11 @@ final class BackendRegistry {
                 .toList();
     }
 
+    /** Reason why a backend of earlier versions is not there any more; absent where there was none of that name. */
+    static Optional<String> removed(String name) {
+        return Optional.ofNullable(REMOVED.get(name));
+    }
+
     /** The family of engines that has a backend of this name; where none has, one of which it is not known. */
     static EngineType family(String backend) {
         return Arrays.stream(EngineType.values())
@@ -50,11 +60,6 @@ final class BackendRegistry {
     /** Whether pins of this backend can be taken back or end by themselves; of one that is not known here, it is hoped. */
     static boolean letsGo(String backend) {
         return traits(backend).map(BackendTraits::letsGo).orElse(true);
-    }
-
-    /** Whether pins of this backend are outside of the engine. */
-    static boolean outside(String backend) {
-        return traits(backend).map(BackendTraits::outside).orElse(false);
     }
 
     /** For whoever has no engine to make one for. */

@@ -41,7 +41,6 @@ final class ConfigFile {
     private static final Set<String> TLS = ConfigKeys.names(ConfigKeys.TLS);
     private static final Set<String> ENGINE = ConfigKeys.names(ConfigKeys.ENGINE);
     private static final Set<String> LIMIT = ConfigKeys.names(ConfigKeys.LIMIT);
-    private static final Set<String> LMCACHE = ConfigKeys.names(ConfigKeys.LMCACHE);
     private static final Set<String> DEVICE = ConfigKeys.names(ConfigKeys.DEVICE);
     private static final Set<String> HOLD = ConfigKeys.names(ConfigKeys.HOLD);
     private static final Set<String> DISCOVERY = ConfigKeys.names(ConfigKeys.DISCOVERY);
@@ -263,19 +262,11 @@ final class ConfigFile {
                 mapping.text("kvcachedSegment"),
                 mapping.wholeNumber("kvcachedCachedTokens"),
                 mapping.mapping("kvcachedLimit", LIMIT, ConfigFile::limit),
-                mapping.mapping("lmcache", LMCACHE, ConfigFile::lmcache),
                 hashAlgorithm(mapping),
                 mapping.text("hashSeed"),
                 mapping.mappings("holds", HOLD, ConfigFile::hold).orElse(List.of()),
                 mapping.text("apiKeyEnv"),
                 mapping.text("adminKeyEnv"));
-    }
-
-    private static LmcacheConfig lmcache(ConfigMapping mapping) {
-        return new LmcacheConfig(
-                uri(required("url", mapping.text("url"), "write the address of the LMCache coordinator")),
-                mapping.text("model"),
-                mapping.wholeNumber("worldSize").orElse(1));
     }
 
     private static DeclaredHold hold(ConfigMapping mapping) {

@@ -203,27 +203,6 @@ final class ConfigKeys {
                     "back to the startup limit when the sidecar ends",
                     "nothing of ours stays behind"));
 
-    static final List<ConfigKey> LMCACHE = List.of(
-            key("url", Form.TEXT, "URL", "http or https", "", Change.ANEW, "its coordinator", ""),
-            key(
-                    "model",
-                    Form.TEXT,
-                    "name",
-                    "",
-                    "",
-                    Change.ANEW,
-                    "the model as LMCache names it",
-                    "what the engine says"),
-            key(
-                    "worldSize",
-                    Form.WHOLE,
-                    "GPUs",
-                    "1 to 1024",
-                    "1",
-                    Change.ANEW,
-                    "tensor parallelism of the engine",
-                    "most engines have one"));
-
     static final List<ConfigKey> HOLD = List.of(
             key("name", Form.TEXT, "name", "1 to 64 characters", "", Change.IN_PLACE, "names the hold", ""),
             key("text", Form.TEXT, "text", "", "", Change.IN_PLACE, "what is held: text as it is", ""),
@@ -463,16 +442,6 @@ final class ConfigKeys {
                     "how the limit in that segment is moved",
                     "with its defaults",
                     LIMIT),
-            new ConfigKey(
-                    "lmcache",
-                    Form.MAPPING,
-                    "mapping",
-                    "",
-                    "",
-                    Change.ANEW,
-                    "the LMCache behind the engine, for backend lmcache",
-                    "no LMCache",
-                    LMCACHE),
             key(
                     "hashAlgorithm",
                     Form.TEXT,

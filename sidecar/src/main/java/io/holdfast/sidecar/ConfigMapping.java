@@ -44,10 +44,12 @@ final class ConfigMapping {
     static ConfigException unknownKey(String key, Set<String> keys) {
         return new ConfigException(
                 oneLine(key),
-                "is an unknown key; "
-                        + nearest(key, keys)
-                                .map(near -> "did you mean " + near + "?")
-                                .orElse("known here are " + listed(keys)));
+                BackendRegistry.removed(key)
+                        .map(why -> "is a key of earlier versions, and " + why + "; leave it out")
+                        .orElseGet(() -> "is an unknown key; "
+                                + nearest(key, keys)
+                                        .map(near -> "did you mean " + near + "?")
+                                        .orElse("known here are " + listed(keys))));
     }
 
     /** An object as it is written. */

@@ -54,15 +54,13 @@ final class EmergencyRelease {
      *     a pin that was not made                       close
      *     a pin that was or may have been made          unpin
      *     an unpin that did it, or found nothing        close: the controller did not come to write it
-     *     an unpin without a clear answer               unsure: a second one could take somebody else's pin; where it
-     *                                                   looks first, once more when the other cannot arrive any more
+     *     an unpin without a clear answer               unsure: a second one could take somebody else's pin
      *     an unpin that was not sent or was refused     unpin
      *
      * What a backend cannot take back is not asked of, and stays in the ledger for the next start.
      *
-     * Entries that are KEPT or UNSURE are not asked of, but for those whose unpin looks first. A pin without a clear answer may
-     * arrive late: when none is found, or where an unpin's answer does not tell, it is asked for once more after that time.
-     * What is outside of the engine is let go of whichever engine answers.
+     * Entries that are KEPT or UNSURE are not asked of. A pin without a clear answer may arrive late: when none is found, or
+     * where an unpin's answer does not tell, it is asked for once more after that time.
      *
      * Without a sidecar
      * -----------------
@@ -333,19 +331,13 @@ final class EmergencyRelease {
             boolean due = work.state == State.NEW
                     || ((work.state == State.WAITING || work.state == State.REFUSED)
                             && work.dueNanos - clock.getAsLong() <= 0);
-            if (due && foreign.isPresent() && !isOutside(key)) {
+            if (due && foreign.isPresent()) {
                 put(work, State.WAITING, FIRST_PAUSE_MILLIS, foreign.get());
             } else if (due) {
                 decide(key, work);
             }
         });
         answer();
-    }
-
-    private boolean isOutside(PinKey key) {
-        return calls.backend(key.backend())
-                .filter(backend -> backend.traits().outside())
-                .isPresent();
     }
 
     /** Why nothing may be asked of the engine that answers; absent when its pins are those in the ledger. */
@@ -375,7 +367,7 @@ final class EmergencyRelease {
             if (!calls.inherited(key)) {
                 gone(work);
             } else if (has(work, Step.UNSURE)) {
-                notClear(work, backend.get().traits(), "its last unpin had no clear answer");
+                put(work, State.UNSURE, 0, "its last unpin had no clear answer");
             } else {
                 if (has(work, Step.PINNING)) {
                     work.mayArriveUntilNanos = clock.getAsLong() + ARRIVAL_MILLIS * 1_000_000;
@@ -408,14 +400,8 @@ final class EmergencyRelease {
                         unpin(key, work, backend);
                     }
                     case ACCEPTED -> unpin(key, work, backend);
-                    case CLIPPED -> {
-                        if (backend.traits().outside()) {
-                            unpin(key, work, backend);
-                        } else {
-                            // Somewhere it may have gone astray, and then an unpin could hurt the engine.
-                            unsure(work);
-                        }
-                    }
+                    // Somewhere it may have gone astray, and then an unpin could hurt the engine.
+                    case CLIPPED -> unsure(work);
                 }
             }
             case UNPIN -> {
@@ -433,8 +419,6 @@ final class EmergencyRelease {
                     case CLIPPED, DEFERRED -> {
                         if (backend.traits().unpinsOnce()) {
                             unsure(work);
-                        } else if (backend.traits().looksFirst()) {
-                            notClear(work, backend.traits(), "its unpin had no clear answer");
                         } else {
                             unpin(key, work, backend);
                         }
@@ -480,8 +464,6 @@ final class EmergencyRelease {
             case DEFERRED -> {
                 if (traits.unpinsOnce()) {
                     unsure(work);
-                } else if (traits.looksFirst()) {
-                    notClear(work, traits, outcome.reason());
                 } else {
                     put(work, State.WAITING, pause(work), outcome.reason());
                 }
@@ -512,18 +494,6 @@ final class EmergencyRelease {
 
     private void unsure(Work work) {
         put(work, State.UNSURE, 0, "its unpin had no clear answer, and a second one could take a pin that is not ours");
-        record(work, Step.UNSURE);
-    }
-
-    /** Its unpin may be carried out for a while yet. */
-    private void notClear(Work work, BackendTraits traits, String why) {
-        if (!traits.looksFirst()) {
-            put(work, State.UNSURE, 0, why);
-            return;
-        }
-        work.mayArriveUntilNanos = clock.getAsLong() + ARRIVAL_MILLIS * 1_000_000;
-        work.attempts++;
-        put(work, State.WAITING, ARRIVAL_MILLIS, why);
         record(work, Step.UNSURE);
     }
 

@@ -11,7 +11,6 @@ import io.holdfast.core.budget.RequestSizes;
 import io.holdfast.core.effect.EffectSettings;
 import io.holdfast.core.plan.AutomaticHolds;
 import io.holdfast.events.VllmHashing.Algorithm;
-import io.holdfast.lmcache.LmcacheBackend;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -49,7 +48,6 @@ import java.util.regex.Pattern;
  * @param kvcachedCachedTokens the most tokens that kvcached keeps of prompts ({@code KVCACHED_MAX_CACHED_TOKENS}), -1 for
  *     as many as there is room for; absent: what it takes unless it is told otherwise
  * @param kvcachedLimit how the limit in that segment is moved
- * @param lmcache the LMCache behind the engine, where prefixes can be held
  * @param hashAlgorithm how vLLM makes the names of blocks ({@code --prefix-caching-hash-algo}); absent: found out
  * @param hashSeed what vLLM's names of blocks begin with ({@code PYTHONHASHSEED}); absent: found out
  * @param holds prefixes that are asked for at every start
@@ -79,7 +77,6 @@ public record EngineConfig(
         Optional<String> kvcachedSegment,
         OptionalInt kvcachedCachedTokens,
         Optional<LimitConfig> kvcachedLimit,
-        Optional<LmcacheConfig> lmcache,
         Optional<Algorithm> hashAlgorithm,
         Optional<String> hashSeed,
         List<DeclaredHold> holds,
@@ -150,7 +147,9 @@ public record EngineConfig(
                 (BackendRegistry.names().contains(backend)
                                 ? "an engine of type " + type.name().toLowerCase(Locale.ROOT)
                                         + " has none of that name: "
-                                : "")
+                                : BackendRegistry.removed(backend)
+                                        .map(why -> why + ": ")
+                                        .orElse(""))
                         + ConfigMapping.mend(backend, backends));
         require(
                 kvcachedSegment.isEmpty() || SILENT.contains(backend),
@@ -158,12 +157,6 @@ public record EngineConfig(
                 backend,
                 "under kvcached an engine publishes no KV events, and only keep_warm can do without: "
                         + ConfigMapping.mend(backend, SILENT));
-        require(
-                !backend.equals(LmcacheBackend.NAME) || lmcache.isPresent(),
-                "lmcache",
-                "",
-                "nothing can be pinned without it: write lmcache: {url: http://HOST:9300}, the address of the LMCache"
-                        + " coordinator, or another backend");
         clientPriorityMax.ifPresent(priority -> {
             require(
                     type == EngineType.SGLANG,
@@ -248,7 +241,6 @@ public record EngineConfig(
                 Optional.of(EffectSettings.DEFAULTS),
                 Optional.empty(),
                 OptionalInt.empty(),
-                Optional.empty(),
                 Optional.empty(),
                 Optional.empty(),
                 Optional.empty(),

@@ -10,7 +10,6 @@ import io.holdfast.events.EventSource;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.http.EngineVersion;
 import io.holdfast.http.PromptRenderer;
-import io.holdfast.lmcache.LmcacheBackend;
 import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.concurrent.CompletionStage;
@@ -62,28 +61,14 @@ interface EngineFamily {
      * @param config what the operator decided about the engine
      * @param http with the key for requests
      * @param admin the same with the key for what only an administrator may do
-     * @param lmcache the coordinator of the LMCache behind the engine; absent where the configuration names none
      */
     record BackendParts(
             EngineConfig config,
             EngineHttp http,
             EngineHttp admin,
-            Optional<EngineHttp> lmcache,
             ScheduledExecutorService timer,
             LongSupplier clock,
-            RandomGenerator random) {
-        /** Beside an engine of this family. */
-        LmcacheBackend lmcacheBackend(EngineFamily family) {
-            return new LmcacheBackend(
-                    lmcache,
-                    config.lmcache().flatMap(LmcacheConfig::model),
-                    config.lmcache().map(LmcacheConfig::worldSize).orElse(1),
-                    http,
-                    () -> family.questions(http).caches(),
-                    timer,
-                    random);
-        }
-    }
+            RandomGenerator random) {}
 
     /** Oldest and newest release that was looked at. */
     record Seen(EngineVersion oldest, EngineVersion newest) {}

@@ -67,7 +67,6 @@ final class EngineLink implements AutoCloseable {
     private final EngineLock lock;
     private final EngineProbe probe;
     private final EngineHttp http;
-    private final Optional<EngineHttp> lmcache;
     private final ProbedBackend backend;
     private final EngineNews news;
     private final PinLog log;
@@ -99,13 +98,11 @@ final class EngineLink implements AutoCloseable {
             StrayLedgers strays,
             EngineHttp http,
             EngineHttp admin,
-            Optional<EngineHttp> lmcache,
             Optional<EngineLimit> limit,
             EventThread thread,
             SharedServices shared)
             throws IOException {
         this.limit = limit;
-        this.lmcache = lmcache;
         this.config = config;
         this.store = store;
         this.holdFile = holdFile;
@@ -124,7 +121,7 @@ final class EngineLink implements AutoCloseable {
         Backends backends = BackendRegistry.of(
                 config,
                 ledger,
-                new EngineFamily.BackendParts(config, http, admin, lmcache, shared.timer(), shared.clock(), random),
+                new EngineFamily.BackendParts(config, http, admin, shared.timer(), shared.clock(), random),
                 each -> calls.tracked(new MeteredBackend(each, config.id(), shared.registry(), log)));
         this.backend = new ProbedBackend(backends.chosen());
         this.controller = new Controller(
@@ -209,9 +206,6 @@ final class EngineLink implements AutoCloseable {
             store.close();
             throw e;
         }
-        Optional<EngineHttp> lmcache = config.lmcache()
-                .map(its -> new EngineHttp(
-                        EngineHttpSettings.of(its.url()), shared.executor(), shared.timer(), shared.clock()));
         try {
             Instant now = shared.seams().wall().instant();
             HoldFile holdFile = HoldFile.open(
@@ -228,7 +222,6 @@ final class EngineLink implements AutoCloseable {
                     strays,
                     http,
                     http.withHeaders(adminHeaders),
-                    lmcache,
                     limit,
                     thread,
                     shared);
@@ -237,7 +230,6 @@ final class EngineLink implements AutoCloseable {
             return link;
         } catch (IOException | RuntimeException e) {
             http.close();
-            lmcache.ifPresent(EngineHttp::close);
             store.close();
             throw e;
         }
@@ -821,7 +813,6 @@ final class EngineLink implements AutoCloseable {
     /** Asks the engine nothing any more. */
     void hangUp() {
         http.close();
-        lmcache.ifPresent(EngineHttp::close);
     }
 
     @Override

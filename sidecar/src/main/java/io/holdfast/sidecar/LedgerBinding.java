@@ -19,8 +19,7 @@ final class LedgerBinding {
      * A ledger belongs to an engine, through restarts of both: its pins may be released there and nowhere else. So nothing
      * is asked of an engine before it said which one it is, by where it is and by the model that it serves.
      *
-     * An empty ledger belongs to whoever comes next, and so does one that lists only what is outside of the engine, which is
-     * released by its own handle whatever the engine runs now. One with entries of an earlier process is left alone, byte for byte,
+     * An empty ledger belongs to whoever comes next. One with entries of an earlier process is left alone, byte for byte,
      * when another engine answers: at another address, or at the same one with another model. An engine that changes its
      * model under our eyes has restarted, which is nothing new: its pins are gone, and are closed as after any restart.
      */
@@ -92,7 +91,7 @@ final class LedgerBinding {
         }
         boolean foreign = ledger.engine().filter(whose -> !whose.sameAs(found)).isPresent();
         boolean restarted = engine.isPresent();
-        if (foreign && (restarted || inTheEngine() == 0) && !config.dryRun()) {
+        if (foreign && (restarted || ledger.outstanding().isEmpty()) && !config.dryRun()) {
             ledger.record(new Header(Header.VERSION, found));
         }
         LOG.info("Engine {} is the one at {}.", config.id(), found.shown());
@@ -114,26 +113,15 @@ final class LedgerBinding {
     /** Whose pins the ledger lists, where they are another engine's; absent where they are not. */
     Optional<String> foreignPins() {
         Optional<EngineIdentity> here = engine;
-        long entries = inTheEngine();
+        int entries = ledger.outstanding().size();
         if (here.isEmpty() || entries == 0) {
             return Optional.empty();
         }
-        long outside = ledger.outstanding().size() - entries;
         return ledger.engine()
                 .filter(whose -> !whose.sameAs(here.get()))
                 .map(whose -> "the ledger " + file + " lists " + entries + " pins of the engine at " + whose.shown()
                         + ", and this one is at " + here.get().shown()
                         + ", so none of them is released and nothing is pinned; put that url back and start once, or,"
-                        + " where that engine was restarted or is gone, delete " + file
-                        + (outside == 0
-                                ? ""
-                                : " as soon as the " + outside + " pins in it that are outside of the engine are"
-                                        + " released"));
-    }
-
-    private long inTheEngine() {
-        return ledger.outstanding().stream()
-                .filter(entry -> !BackendRegistry.outside(entry.backend()))
-                .count();
+                        + " where that engine was restarted or is gone, delete " + file);
     }
 }

@@ -38,7 +38,6 @@ record Levers(List<Lever> levers) {
                 contact.config(),
                 contact.http(),
                 contact.http(),
-                Optional.empty(),
                 contact.timer(),
                 System::nanoTime,
                 new SplittableRandom());

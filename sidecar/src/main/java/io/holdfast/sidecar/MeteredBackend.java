@@ -25,7 +25,7 @@ final class MeteredBackend extends ForwardingBackend {
         for (Outcome.Kind kind : Outcome.Kind.values()) {
             timer("pin", kind);
             timer("unpin", kind);
-            if (backend.traits().renewed()) {
+            if (backend.traits().endsInTime()) {
                 timer("renew", kind);
             }
         }

@@ -47,7 +47,6 @@ final class ReleaseByBackends implements AutoCloseable {
             Thread.ofPlatform().name("holdfast-timer").daemon().factory());
     private final EngineHttp http;
     private final EngineHttp admin;
-    private final Optional<EngineHttp> lmcache;
 
     private ReleaseByBackends(
             FileLedgerStore store,
@@ -60,7 +59,6 @@ final class ReleaseByBackends implements AutoCloseable {
         this.patience = patience;
         http = new EngineHttp(EngineHttpSettings.of(config.url()).withHeaders(headers), executor, timer, CLOCK);
         admin = http.withHeaders(adminHeaders);
-        lmcache = config.lmcache().map(its -> new EngineHttp(EngineHttpSettings.of(its.url()), executor, timer, CLOCK));
     }
 
     /**
@@ -82,12 +80,8 @@ final class ReleaseByBackends implements AutoCloseable {
     /** @param notes to be told with whatever comes of it */
     LedgerRelease release(LedgerState before, List<String> notes) throws IOException {
         Ledger ledger = new Ledger(store);
-        // What is outside of the engine outlives it, and its handle says all that its unpin takes.
-        boolean allInside = ledger.outstanding().stream().noneMatch(ReleaseByBackends::isOutside);
-        boolean allOutside = ledger.outstanding().stream().allMatch(ReleaseByBackends::isOutside);
-        Optional<Refusal> unwritable = unwritable(ledger);
-        Optional<Refusal> refusal = unwritable.isPresent() || allOutside ? unwritable : refusal(ledger);
-        if (refusal.isPresent() && (allInside || unwritable.isPresent())) {
+        Optional<Refusal> refusal = unwritable(ledger).or(() -> refusal(ledger));
+        if (refusal.isPresent()) {
             return report(
                     before,
                     List.of(),
@@ -100,11 +94,9 @@ final class ReleaseByBackends implements AutoCloseable {
         EngineIdentity whose = ledger.engine().orElseGet(() -> EngineAddress.identity(config.url(), Optional.empty()));
         EngineCalls calls = new EngineCalls(
                 ledger, new EngineLock(Path.of(System.getProperty("java.io.tmpdir")), Optional::empty, CLOCK));
-        backends(ledger).stream()
-                .filter(backend -> refusal.isEmpty() || backend.traits().outside())
-                .forEach(backend -> {
-                    Backend _ = calls.tracked(backend);
-                });
+        backends(ledger).forEach(backend -> {
+            Backend _ = calls.tracked(backend);
+        });
         List<Entry> entries = ledger.outstanding();
         EmergencyRelease release =
                 new EmergencyRelease(config.id(), ledger, calls, () -> Optional.of(whose), CLOCK, Runnable::run, timer);
@@ -115,31 +107,18 @@ final class ReleaseByBackends implements AutoCloseable {
         while (!release.settled() && CLOCK.getAsLong() - (release.underWay() ? last : end) < 0) {
             pause(LOOK_MILLIS);
         }
-        return report(before, entries, ledger, release, refusal, notes);
+        return report(before, entries, ledger, release, notes);
     }
 
-    private static boolean isOutside(Entry entry) {
-        return BackendRegistry.outside(entry.backend());
-    }
-
-    /** What came of asking; {@code refusal} says why the engine was not asked for what is in it. */
+    /** Returns what came of asking. */
     private LedgerRelease report(
-            LedgerState before,
-            List<Entry> entries,
-            Ledger ledger,
-            EmergencyRelease release,
-            Optional<Refusal> refusal,
-            List<String> notes) {
+            LedgerState before, List<Entry> entries, Ledger ledger, EmergencyRelease release, List<String> notes) {
         List<Left> left = new ArrayList<>();
         Set<Object> listed = new HashSet<>();
         for (Entry entry : ledger.outstanding()) {
             listed.add(FileLedgerStore.about(entry));
             left.add(new Left(
-                    StateDirectory.pin(entry, store),
-                    refusal.filter(its -> !isOutside(entry))
-                            .map(Refusal::why)
-                            .or(() -> release.left(entry))
-                            .orElse("it was let go of a moment ago")));
+                    StateDirectory.pin(entry, store), release.left(entry).orElse("it was let go of a moment ago")));
         }
         List<Pin> released = entries.stream()
                 .filter(entry -> !listed.contains(FileLedgerStore.about(entry)))
@@ -150,15 +129,7 @@ final class ReleaseByBackends implements AutoCloseable {
                     pin -> left.add(new Left(pin, "the engine let go of it, but the ledger takes no line of that")));
             released = List.of();
         }
-        boolean outsideLeft = left.stream()
-                .anyMatch(each -> BackendRegistry.outside(each.pin().backend()));
-        Optional<String> mend = left.isEmpty()
-                ? Optional.empty()
-                : Optional.of(
-                        refusal.isPresent() && !outsideLeft
-                                ? refusal.get().mend()
-                                // A ledger that is deleted takes what is outside of the engine with it.
-                                : mend(left));
+        Optional<String> mend = left.isEmpty() ? Optional.empty() : Optional.of(mend(left));
         return report(before, released, left, mend, notes);
     }
 
@@ -176,8 +147,7 @@ final class ReleaseByBackends implements AutoCloseable {
             return LedgerRelease.NO_CALL;
         }
         boolean stays = left.stream()
-                .allMatch(each -> !BackendRegistry.outside(each.pin().backend())
-                        && (each.pin().step() == Step.UNSURE || each.pin().step() == Step.KEPT));
+                .allMatch(each -> each.pin().step() == Step.UNSURE || each.pin().step() == Step.KEPT);
         return stays
                 ? "A sidecar closes them when the engine, at rest, shows that they are gone: start one; or flush the"
                         + " engine's cache or restart the engine, and delete " + store.file() + "."
@@ -257,7 +227,7 @@ final class ReleaseByBackends implements AutoCloseable {
     }
 
     private List<Backend> backends(Ledger ledger) {
-        BackendParts parts = new BackendParts(config, http, admin, lmcache, timer, CLOCK, new SplittableRandom());
+        BackendParts parts = new BackendParts(config, http, admin, timer, CLOCK, new SplittableRandom());
         return ledger.outstanding().stream()
                 .map(Entry::backend)
                 .distinct()
@@ -277,7 +247,6 @@ final class ReleaseByBackends implements AutoCloseable {
     @Override
     public void close() {
         http.close();
-        lmcache.ifPresent(EngineHttp::close);
         timer.shutdownNow();
         executor.shutdownNow();
     }

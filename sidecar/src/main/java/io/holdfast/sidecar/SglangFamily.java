@@ -9,7 +9,6 @@ import io.holdfast.events.EventSource;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.http.EngineVersion;
 import io.holdfast.http.PromptRenderer;
-import io.holdfast.lmcache.LmcacheBackend;
 import io.holdfast.sglang.EventEndpoints;
 import io.holdfast.sglang.GenerateSender;
 import io.holdfast.sglang.PinBlocksBackend;
@@ -72,7 +71,6 @@ final class SglangFamily implements EngineFamily {
                 new BackendKind(
                         PinPrefixBackend.TRAITS,
                         parts -> new PinPrefixBackend(parts.http(), parts.admin(), parts.timer())));
-        backends.put(LmcacheBackend.NAME, new BackendKind(LmcacheBackend.TRAITS, parts -> parts.lmcacheBackend(this)));
         return backends;
     }
 

@@ -42,15 +42,12 @@ final class StrayLedgers {
         }
         found.strays.forEach(stray -> LOG.warn(
                 "The ledger {} lists {} pins of the engine at {}, and no engine {} is configured, so nobody releases"
-                        + " them: write that engine again and start once{}.",
+                        + " them: write that engine again and start once, or delete the file where the engine has"
+                        + " ended.",
                 stray.file,
                 stray.ledger.outstanding().size(),
                 stray.ledger.engine().map(EngineIdentity::shown).orElse("an address that is not written"),
-                stray.id,
-                // What is outside of the engine does not end with it.
-                stray.ledger.outstanding().stream().anyMatch(entry -> BackendRegistry.outside(entry.backend()))
-                        ? ", or have them released by holdfast ledger release --config FILE where the engine has ended"
-                        : ", or delete the file where the engine has ended"));
+                stray.id));
         return found;
     }
 

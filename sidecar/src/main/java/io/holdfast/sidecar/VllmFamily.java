@@ -9,7 +9,6 @@ import io.holdfast.events.VllmHashing.Algorithm;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.http.EngineVersion;
 import io.holdfast.http.PromptRenderer;
-import io.holdfast.lmcache.LmcacheBackend;
 import io.holdfast.vllm.CompletionSender;
 import io.holdfast.vllm.PrefixCaching;
 import io.holdfast.vllm.VllmReadings;
@@ -47,7 +46,6 @@ final class VllmFamily implements EngineFamily {
                         parts -> new KeepWarmBackend(
                                 new CompletionSender(parts.http()),
                                 () -> PrefixCaching.ask(parts.http(), parts.timer()))));
-        backends.put(LmcacheBackend.NAME, new BackendKind(LmcacheBackend.TRAITS, parts -> parts.lmcacheBackend(this)));
         return backends;
     }
 

@@ -7,7 +7,6 @@ import io.holdfast.http.EngineHttpSettings;
 import io.holdfast.sidecar.EngineConfig.EngineType;
 import io.holdfast.sidecar.EngineFamily.BackendParts;
 import java.net.URI;
-import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -30,7 +29,6 @@ class BackendRegistryTest {
                     EngineConfig.of("demo", type, nobody),
                     http,
                     http,
-                    Optional.of(http),
                     timer,
                     System::nanoTime,
                     new SplittableRandom(1));
@@ -44,22 +42,19 @@ class BackendRegistryTest {
 
     @ParameterizedTest
     @CsvSource({
-        "session_hold,   true,  false",
-        "pin_blocks,     true,  false",
-        "priority_touch, false, false",
-        "keep_warm,      true,  false",
-        "pin_prefix,     true,  false",
-        "lmcache,        true,  true",
-        "dry_run,        true,  false"
+        "session_hold,   true",
+        "pin_blocks,     true",
+        "priority_touch, false",
+        "keep_warm,      true",
+        "pin_prefix,     true",
+        "dry_run,        true"
     })
-    void pinOfABackend_isSaidToGoAndToBeOutside(String backend, boolean letsGo, boolean outside) {
+    void pinOfABackend_isSaidToGo(String backend, boolean letsGo) {
         assertThat(BackendRegistry.letsGo(backend)).isEqualTo(letsGo);
-        assertThat(BackendRegistry.outside(backend)).isEqualTo(outside);
     }
 
     @Test
     void backendOfAnotherVersion_isHopedToLetGo() {
         assertThat(BackendRegistry.letsGo("of_tomorrow")).isTrue();
-        assertThat(BackendRegistry.outside("of_tomorrow")).isFalse();
     }
 }

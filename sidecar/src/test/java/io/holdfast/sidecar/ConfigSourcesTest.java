@@ -99,7 +99,6 @@ class ConfigSourcesTest {
         values.put("engines.main.largestPromptTokens", "measured");
         values.put("engines.main.maxOutputTokens", "64");
         values.put("engines.main.tickMillis", "20");
-        values.put("engines.main.lmcache.url", "http://l:2");
         values.put("engines.main.holds", "[{name: a, text: b}]");
         values.put("devices.gpu0.memory", "80G");
         values.put("devices.gpu0.weights", "16G");
@@ -145,12 +144,12 @@ class ConfigSourcesTest {
                         "HOLDFAST_ENGINES_GPU_B_SHARE", "0.7",
                         "HOLDFAST_ENGINES_NEW_ONE_URL", "http://127.0.0.1:3",
                         "HOLDFAST_ENGINES_NEW_ONE_TYPE", "vllm",
-                        "HOLDFAST_ENGINES_NEW_ONE_LMCACHE_URL", "http://127.0.0.1:4"));
+                        "HOLDFAST_ENGINES_NEW_ONE_KVCACHED_SEGMENT", "s",
+                        "HOLDFAST_ENGINES_NEW_ONE_KVCACHED_LIMIT_STEP", "0.3"));
 
         assertThat(config.engines()).extracting(EngineConfig::id).containsExactly("main", "gpu-b", "new_one");
         assertThat(config.engines().get(1).share()).isEqualTo(0.7);
-        assertThat(config.engines().getLast().lmcache().orElseThrow().url())
-                .isEqualTo(URI.create("http://127.0.0.1:4"));
+        assertThat(config.engines().getLast().limit().settings().step()).isEqualTo(0.3);
     }
 
     @Test
@@ -184,7 +183,7 @@ class ConfigSourcesTest {
         listen.port.x=1           | --set listen.port.x: listen.port has no keys below it
         lisen.port=1              | --set lisen.port: lisen is an unknown key; did you mean listen?
         engines.main.priming=yes  | --set engines.main.priming: engines.main.priming is 'yes'; write true or false
-        engines.main.lmcache=x    | --set engines.main.lmcache: engines.main.lmcache is 'x'; write YAML
+        engines.main.kvcachedLimit=x | --set engines.main.kvcachedLimit: engines.main.kvcachedLimit is 'x'; write YAML
         engines.main.caFile=x     | --set engines.main.caFile: engines.main.caFile is 'x'; only https has certificates
         """)
     void flagThatCannotBe_saysKeyFlagCauseAndMend(String setting, String sentence) {
@@ -362,7 +361,6 @@ class ConfigSourcesTest {
             assertThat(completed.listen()).isEqualTo(SidecarConfig.Listen.defaults());
         }
         engineWith("kvcachedSegment: s, kvcachedLimit: {}", "kvcachedLimit");
-        engineWith("lmcache: {url: 'http://l'}", "lmcache");
         String rest = """
             stateDirectory: s
             devices: [{id: g, memory: 80G, weights: 1G}]

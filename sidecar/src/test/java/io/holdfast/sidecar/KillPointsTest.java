@@ -26,7 +26,6 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.locks.LockSupport;
-import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -34,16 +33,16 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * A sidecar's process is killed at a random moment of a stream of holds and releases, and the next start releases exactly
- * what was held: what the engines and the coordinator themselves say is the measure.
+ * what was held: what the engines themselves say is the measure.
  */
 class KillPointsTest {
     /*
      * One run
      * -------
-     * Three engines, each with a backend that never forgets: one that counts pins, one that keeps sessions, one beside an
-     * LMCache coordinator. One sidecar holds and releases at all of them, several requests at a time, until it is killed after
-     * a number of calls and some microseconds more that the seed says. So one kill is a point of each backend's own stream.
-     * Everywhere somebody else holds as well, by a pin or a session, and must not lose it.
+     * Two engines, each with a backend that never forgets: one that counts pins, one that keeps sessions. One sidecar holds
+     * and releases at both, several requests at a time, until it is killed after a number of calls and some microseconds more
+     * that the seed says. So one kill is a point of each backend's own stream. At both somebody else holds as well, by a pin
+     * or a session, and must not lose it.
      *
      * The next start names the same backend, or another one, or auto; with a dry run it leaves the ledgers as they are, byte
      * for byte, says what to do, and the start after that releases. Its clock runs fast, so that a pin that may still arrive
@@ -64,7 +63,6 @@ class KillPointsTest {
             SAME,
             List.of("pin_blocks"),
             List.of("session_hold"),
-            List.of("lmcache"),
             List.of("auto"),
             List.of("keep_warm"),
             List.of("dry_run"));
@@ -85,7 +83,7 @@ class KillPointsTest {
         for (long seed = FIRST_SEED; seed < FIRST_SEED + RUNS; seed++) {
             run(seed);
         }
-        System.out.println("killed " + RUNS + " times at each of three backends; in the ledger then: " + found);
+        System.out.println("killed " + RUNS + " times at each of two backends; in the ledger then: " + found);
         assertThat(found.keySet()).anyMatch(what -> what.contains("PINNED"));
     }
 
@@ -101,15 +99,7 @@ class KillPointsTest {
             this.engine = new EngineClient(emulator.uri());
         }
 
-        /** In the configuration of all engines. */
-        String keys() {
-            return "";
-        }
-
         abstract void holdForSomebodyElse();
-
-        /** Asked between the kill and the next start. */
-        void killed(String told, List<Entry> listed) {}
 
         abstract void hasNothingButTheirs(String told);
 
@@ -165,80 +155,17 @@ class KillPointsTest {
         }
     }
 
-    private final class Shared extends Place {
-        private static final String MODEL = "m";
-        private static final int CHUNKS = TOKENS / LmcacheStandIn.CHUNK;
-        private final LmcacheStandIn coordinator = new LmcacheStandIn();
-
-        Shared(Vertx vertx) {
-            super("lmcache", Emulator.start(vertx, TestBed.fast()));
-        }
-
-        @Override
-        String keys() {
-            return "lmcache: {url: '" + coordinator.uri() + "', model: " + MODEL + "},";
-        }
-
-        @Override
-        void holdForSomebodyElse() {
-            coordinator.pin(MODEL, FOREIGN);
-            // Sidecars of other engines pin the same prefixes.
-            IntStream.range(0, PREFIXES / 2).forEach(i -> coordinator.pin(MODEL, prefix(i)));
-        }
-
-        private int theirs(int prefix) {
-            return prefix < PREFIXES / 2 ? 1 : 0;
-        }
-
-        @Override
-        void killed(String told, List<Entry> listed) {
-            int ours = 0;
-            for (int i = 0; i < PREFIXES; i++) {
-                int pins = coordinator.pinned(MODEL, prefix(i)) - theirs(i);
-                assertThat(pins)
-                        .as("%s: prefix %s is pinned once at most", told, i)
-                        .isBetween(0, 1);
-                ours += pins;
-            }
-            long prefixes = listed.stream().map(Entry::handle).distinct().count();
-            assertThat(ours).as("%s: whatever is pinned is listed", told).isLessThanOrEqualTo((int) prefixes);
-            if (ours < prefixes) {
-                found.merge(backend + " something that is not there, or not yet", 1, Integer::sum);
-            }
-        }
-
-        @Override
-        void hasNothingButTheirs(String told) {
-            assertThat(coordinator.pinned(MODEL, FOREIGN)).as(told).isEqualTo(1);
-            for (int i = 0; i < PREFIXES; i++) {
-                assertThat(coordinator.pinned(MODEL, prefix(i)))
-                        .as("%s: prefix %s", told, i)
-                        .isEqualTo(theirs(i));
-            }
-            assertThat(coordinator.total()).as("%s: no marker is left", told).isEqualTo(CHUNKS + PREFIXES / 2 * CHUNKS);
-        }
-
-        @Override
-        public void close() {
-            super.close();
-            coordinator.close();
-        }
-    }
-
     private void run(long seed) throws IOException {
         SplittableRandom random = new SplittableRandom(seed);
         Path state = directory.resolve("state-" + seed);
         try (Pins pins = new Pins(vertx);
-                Sessions sessions = new Sessions(vertx);
-                Shared shared = new Shared(vertx)) {
-            List<Place> places = List.of(pins, sessions, shared);
+                Sessions sessions = new Sessions(vertx)) {
+            List<Place> places = List.of(pins, sessions);
             kill(state, places, random);
             List<String> next = NEXT.get(random.nextInt(NEXT.size()));
             String told = "seed " + seed + ", next start with " + (next.equals(SAME) ? "the same" : next.getFirst());
             for (Place place : places) {
-                List<Entry> listed = outstanding(state, place.backend);
-                count(place.backend, listed);
-                place.killed(told, listed);
+                count(place.backend, outstanding(state, place.backend));
                 Files.deleteIfExists(state.resolve(place.backend + ".holds"));
             }
             if (next.equals(List.of("dry_run"))) {
@@ -350,9 +277,8 @@ class KillPointsTest {
             Eventually.see(
                     told + ": no ledger lists anything",
                     () -> listed(state, "pin_blocks") + " " + listed(state, "session_hold") + " "
-                            + listed(state, "lmcache") + " "
                             + client.http.get("/readyz").text(),
-                    seen -> seen.startsWith("[] [] [] "));
+                    seen -> seen.startsWith("[] [] "));
         }
     }
 
@@ -374,13 +300,12 @@ class KillPointsTest {
             stateDirectory: '%s'
             engines:
             """.formatted(state));
-        String keys = places.stream().map(Place::keys).collect(Collectors.joining());
         for (Place place : places) {
             config.append("""
-                - {id: %s, type: sglang, url: '%s', backend: %s, %s priming: false, maxOutputTokens: 16,
+                - {id: %s, type: sglang, url: '%s', backend: %s, priming: false, maxOutputTokens: 16,
                    largestPromptTokens: 1024, readingsMillis: 50, tickMillis: 10}
                 """.formatted(
-                    place.backend, place.emulator.uri(), backend.isEmpty() ? place.backend : backend.getFirst(), keys));
+                    place.backend, place.emulator.uri(), backend.isEmpty() ? place.backend : backend.getFirst()));
         }
         return config.toString();
     }

@@ -179,7 +179,9 @@ class SidecarConfigTest {
         {E}, ttftLoop: never}]        | engines[0].ttftLoop is the text 'never'; write true or false
         {E}, automaticHolds: maybe}]  | engines[0].automaticHolds is the text 'maybe'; write true, false or auto
         {E}, backend: pin_block}]     | engines[0].backend is 'pin_block'; did you mean pin_blocks?
-        {E}, backend: magic}]         | engines[0].backend is 'magic'; write auto or session_hold or pin_blocks or priority_touch or keep_warm or pin_prefix or lmcache or dry_run
+        {E}, backend: magic}]         | engines[0].backend is 'magic'; write auto or session_hold or pin_blocks or priority_touch or keep_warm or pin_prefix or dry_run
+        {E}, backend: lmcache}]       | engines[0].backend is 'lmcache'; pins at an LMCache coordinator are not supported any more: write auto or session_hold
+        {E}, lmcache: {url: 'http://l'}}] | engines[0].lmcache is a key of earlier versions, and pins at an LMCache coordinator are not supported any more; leave it out
         {E}, clientPriorityMax: -1}]  | engines[0].clientPriorityMax is '-1'; write the highest priority that clients send, 0 to
         {E}, clientPriorityMax: high}] | engines[0].clientPriorityMax is the text 'high'; write a whole number
         {E}}, {id: b, type: vllm, url: 'http://x', clientPriorityMax: 1}] | engines[1].clientPriorityMax is '1'; only SGLang evicts by the priority of requests
@@ -204,7 +206,7 @@ class SidecarConfigTest {
         {E}}, 7]                      | engines[1] is the value '7'; write a mapping
         {E}}, {id: a, type: vllm, url: 'http://x'}] | engines[1].id is 'a' like that of engines[0]; give each
         {E}}, {id: b, type: vllm, url: 'http://127.0.0.1:30000'}] | engines[1].url is 'http://127.0.0.1:30000' like
-        {E}}, {id: b, type: vllm, url: 'http://x', backend: pin_blocks}] | engines[1].backend is 'pin_blocks'; an engine of type vllm has none of that name: write auto or keep_warm or lmcache or dry_run
+        {E}}, {id: b, type: vllm, url: 'http://x', backend: pin_blocks}] | engines[1].backend is 'pin_blocks'; an engine of type vllm has none of that name: write auto or keep_warm or dry_run
         engines: []                   | engines is empty; name at least one engine
         engines: {id: a}              | engines is a mapping; write a list
         engines: [{type: sglang, url: 'http://x'}] | engines[0].id is missing; give the engine a short name

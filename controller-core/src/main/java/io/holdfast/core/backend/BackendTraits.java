@@ -46,17 +46,10 @@ public record BackendTraits(Set<Need> needs, Set<Quality> qualities, Duration re
         RELEASE_TELLS,
         /** An unpin names what nobody else has, so that it does no harm a second time. */
         RELEASE_REPEATABLE,
-        /**
-         * An unpin looks first whether the pin is there, by what nobody else has. So it does no harm a second time, once an
-         * earlier one without a clear answer cannot be carried out any more.
-         */
-        LOOKS_FIRST,
         /** It is worth nothing once the cache was filled again since, so it is made again before that. */
         FADING,
         /** The tokens go to the engine in a call, not in a request of the prefix: nothing is computed, and nothing used. */
         BY_CALL,
-        /** It keeps a copy outside of the engine, which neither takes the engine's memory nor shows in its events. */
-        OUTSIDE,
         /** It is used where the configuration names it, and never chosen. */
         ONLY_BY_NAME
     }
@@ -90,11 +83,6 @@ public record BackendTraits(Set<Need> needs, Set<Quality> qualities, Duration re
         return without(Quality.RELEASE_TELLS).with(Quality.RELEASE_REPEATABLE);
     }
 
-    /** The same whose unpins look first whether the pin is there. */
-    public BackendTraits lookingFirst() {
-        return with(Quality.LOOKS_FIRST);
-    }
-
     /** The same whose pins end by themselves when they are not made again in time. */
     public BackendTraits thatFade() {
         return without(Quality.LASTING).with(Quality.FADING);
@@ -111,19 +99,9 @@ public record BackendTraits(Set<Need> needs, Set<Quality> qualities, Duration re
         return new BackendTraits(timed.needs, timed.qualities, renewed, time);
     }
 
-    /** The same whose pins are asked after so often while they are needed, since nothing else shows that one is lost. */
-    public BackendTraits askedAfterEvery(Duration time) {
-        return new BackendTraits(needs, qualities, time, endsAfter);
-    }
-
     /** The same whose tokens go to the engine in a call, not in a request of the prefix. */
     public BackendTraits byCall() {
         return with(Quality.BY_CALL);
-    }
-
-    /** The same whose pins keep a copy outside of the engine. */
-    public BackendTraits outsideTheEngine() {
-        return with(Quality.OUTSIDE);
     }
 
     /** The same that is never chosen. */
@@ -167,16 +145,8 @@ public record BackendTraits(Set<Need> needs, Set<Quality> qualities, Duration re
         return qualities.contains(Quality.RELEASE_TELLS);
     }
 
-    public boolean looksFirst() {
-        return qualities.contains(Quality.LOOKS_FIRST);
-    }
-
     public boolean fading() {
         return qualities.contains(Quality.FADING);
-    }
-
-    public boolean outside() {
-        return qualities.contains(Quality.OUTSIDE);
     }
 
     public boolean onlyByName() {
@@ -185,7 +155,7 @@ public record BackendTraits(Set<Need> needs, Set<Quality> qualities, Duration re
 
     /** Whether an unpin without a clear answer is not made again, since a second one could take a pin of somebody else's. */
     public boolean unpinsOnce() {
-        return !qualities.contains(Quality.RELEASE_REPEATABLE) && !looksFirst();
+        return !qualities.contains(Quality.RELEASE_REPEATABLE);
     }
 
     /** Whether a pin is a request of the prefix, which the engine computes and which shows among its requests. */
@@ -196,10 +166,6 @@ public record BackendTraits(Set<Need> needs, Set<Quality> qualities, Duration re
     /** Whether a pin that is not renewed ends at a known time. */
     public boolean endsInTime() {
         return endsAfter.isPositive();
-    }
-
-    public boolean renewed() {
-        return renewedEvery.isPositive();
     }
 
     /** Whether what nobody needs is not pinned for ever. */

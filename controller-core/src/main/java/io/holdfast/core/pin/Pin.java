@@ -45,9 +45,6 @@ final class Pin {
     /** Until when a call without a clear answer may still pin. */
     long mayArriveUntilNanos = NEVER;
 
-    /** Until when an unpin without a clear answer may still be carried out, where it is to be repeated. */
-    long unpinMayArriveUntilNanos = NEVER;
-
     long dueNanos;
     long askedNanos = NEVER;
     int attempts;
@@ -99,20 +96,13 @@ final class Pin {
         return backend.traits().releasable();
     }
 
-    boolean outside() {
-        return backend.traits().outside();
-    }
-
     boolean endsInTime() {
         return backend.traits().endsInTime();
     }
 
     /** Unpinned once, and to be once more, since a call without a clear answer may still pin it. */
     boolean isAwaited(long nowNanos) {
-        return state == State.UNPIN_DUE
-                && answered
-                && !refused
-                && nowNanos < Math.max(mayArriveUntilNanos, unpinMayArriveUntilNanos);
+        return state == State.UNPIN_DUE && answered && !refused && nowNanos < mayArriveUntilNanos;
     }
 
     /** Whether it is from an earlier life of this process and was not asked for yet, or not answered for. */

@@ -66,8 +66,6 @@ public final class Pins {
      * * An unpin without a clear answer is UNSURE and never repeated: had it been done, the next would take what somebody
      *   else has pinned meanwhile. The pin counts, and the ledger says so, until the engine's own count at rest shows
      *   less than its path alone would take.
-     * * Where an unpin looks first whether the pin is there, one without a clear answer is repeated when it cannot arrive
-     *   any more: before that it could be carried out between the look and the next one.
      * * A pin keeps its block from then on. Where events show that the block went while the call was under way, the pin is
      *   of what came back, in the middle of another request's blocks perhaps: an unpin of that can end the engine, so
      *   it is KEPT until the events show that it cannot.
@@ -94,12 +92,6 @@ public final class Pins {
      * somebody needs them (Renewals); to release one is to renew it no more, and it is KEPT, and counts, until its time has
      * surely run out. A process that ends renews nothing, so these need no ledger. Whoever wants the path again meanwhile
      * takes the same pin up.
-     *
-     * Outside
-     * -------
-     * What keeps a copy outside of the engine is not in the engine's memory: it counts nothing there, outlives the engine's
-     * cache, and what the engine evicts or has at rest says nothing of it. It is asked after (Renewals) instead. Its handle
-     * says all that its unpin takes, so it is released whichever engine answers, and also while none does.
      *
      * Written ahead
      * -------------
@@ -134,7 +126,7 @@ public final class Pins {
         /** Not pinned, and nothing is left of the attempt but, if deferred, its undoing. */
         void notPinned(long holdId, Outcome outcome);
 
-        /** Its pin is there still, as was just asked. */
+        /** Its pin was renewed. */
         default void renewed(long holdId) {}
 
         /** Its pin is not there any more, or not as it was made. */
@@ -226,15 +218,12 @@ public final class Pins {
         this.renewals = new Renewals<>(calls, new Renewals.Then<>() {
             @Override
             public void renewed(Pin pin) {
-                if (!pin.outside()) {
-                    // What is outside of the engine was not seen by anybody.
-                    List.copyOf(pin.holds.keySet()).forEach(results::renewed);
-                }
+                List.copyOf(pin.holds.keySet()).forEach(results::renewed);
             }
 
             @Override
-            public void lost(Pin pin, String why, boolean there) {
-                pinLost(pin, why, there);
+            public void lost(Pin pin, String why) {
+                List.copyOf(pin.holds.keySet()).forEach(id -> results.pinLost(id, why));
             }
         });
         this.tree = tree;
@@ -271,14 +260,7 @@ public final class Pins {
                 pin.trouble = entry.note().isEmpty() ? TWINS : entry.note();
             }
             case UNSURE -> {
-                if (pin.backend.traits().looksFirst()) {
-                    pin.state = State.UNPIN_DUE;
-                    pin.written = Step.UNSURE;
-                    pin.trouble = entry.note();
-                    pin.answered = true;
-                    pin.unpinMayArriveUntilNanos = ARRIVAL_NANOS;
-                    pin.dueNanos = ARRIVAL_NANOS;
-                } else if (pin.state != State.KEPT) {
+                if (pin.state != State.KEPT) {
                     pin.state = State.UNSURE;
                     pin.written = Step.UNSURE;
                     pin.trouble = entry.note();
@@ -325,7 +307,7 @@ public final class Pins {
             return;
         }
         for (Pin pin : List.copyOf(pins.values())) {
-            boolean unsettled = (pin.state == State.UNSURE || pin.state == State.KEPT) && !pin.outside();
+            boolean unsettled = pin.state == State.UNSURE || pin.state == State.KEPT;
             boolean since = nanos > pin.askedNanos && nanos > pin.mayArriveUntilNanos;
             if (unsettled && since && pin.releasable() && usedBlocks < pin.blocks) {
                 gone(pin);
@@ -355,7 +337,7 @@ public final class Pins {
                 runOut(pin);
                 continue;
             }
-            if (!ours && !pin.outside()) {
+            if (!ours) {
                 continue;
             }
             if (!pin.releasable()) {
@@ -393,28 +375,6 @@ public final class Pins {
 
     private int mayLast(Pin pin) {
         return renewals.mayLast(pin, pin.backend.traits(), pin.blocks, () -> tree.path(pin.block), tree::lastTouch);
-    }
-
-    private void pinLost(Pin pin, String why, boolean there) {
-        List<Long> holds = List.copyOf(pin.holds.keySet());
-        if (!there && !pin.endsInTime()) {
-            // An unpin could only take a pin of somebody else's.
-            nobodyNeeds(pin);
-            gone(pin);
-        }
-        holds.forEach(id -> results.pinLost(id, why));
-    }
-
-    /** Whether what is pinned for the hold is a copy outside of the engine. */
-    public boolean outside(long holdId) {
-        return needed.getOrDefault(holdId, Set.of()).stream().anyMatch(Pin::outside);
-    }
-
-    /** Holds whose copy outside of the engine is on its way out. */
-    public Set<Long> leavingOutside() {
-        Set<Long> leaving = new HashSet<>();
-        pins.values().stream().filter(Pin::outside).forEach(pin -> leaving.addAll(pin.leavers.keySet()));
-        return leaving;
     }
 
     /** Of a pin that cannot be taken back and that nobody needs: what is left of it. */
@@ -525,15 +485,6 @@ public final class Pins {
         return engine.isPresent() && ledger.engine().map(engine.get()::sameAs).orElse(true);
     }
 
-    /** Entries of the ledger that are pins in another engine than the one that answers, where that is another one. */
-    private int foreign() {
-        return (int) ledger.outstanding().stream()
-                .filter(entry -> backends.named(entry.backend())
-                        .filter(backend -> backend.traits().outside())
-                        .isEmpty())
-                .count();
-    }
-
     /** Why nothing may be pinned, whatever it is; absent when nothing is in the way. */
     public Optional<String> hindrance() {
         if (!backends.chosen().traits().needsLedger()) {
@@ -546,8 +497,7 @@ public final class Pins {
         if (trouble.isPresent()) {
             return trouble;
         }
-        // What is outside is counted by nobody here, and whoever has it may be gone for longer than the engine.
-        int leftovers = count(pin -> pin.isLeftover() && !pin.outside());
+        int leftovers = count(Pin::isLeftover);
         return leftovers == 0
                 ? Optional.empty()
                 : Optional.of("pins of an earlier life are released first, " + leftovers + " to go");
@@ -556,20 +506,19 @@ public final class Pins {
     /** Why entries of the ledger are left alone, so that a person has to look; absent when all are ours to release. */
     private Optional<String> trouble() {
         if (engine.isPresent() && !ours()) {
-            int foreign = foreign();
-            int outside = ledger.outstanding().size() - foreign;
             return Optional.of("the ledger belongs to the engine at "
                     + ledger.engine().map(EngineIdentity::shown).orElse("") + ", and this one is at "
-                    + engine.map(EngineIdentity::shown).orElse("") + ": its " + foreign
+                    + engine.map(EngineIdentity::shown).orElse("") + ": its "
+                    + ledger.outstanding().size()
                     + " entries are neither released nor added to; name that engine again and start once, or delete the"
-                    + " ledger where that engine has ended"
-                    + (outside > 0 ? ", as soon as its " + outside + " pins outside of the engine are released" : ""));
+                    + " ledger where that engine has ended");
         }
         if (!abandoned.isEmpty()) {
             return Optional.of(abandoned.size() + " pins in the ledger were made by the backend "
                     + abandoned.getFirst().backend()
                     + ", which is not in use: they are left alone; start once with that"
-                    + " backend, so that it releases them, or counts what cannot be released");
+                    + " backend, so that it releases them, or counts what cannot be released; where this version has"
+                    + " none of that name, delete the ledger as soon as they are gone");
         }
         return Optional.empty();
     }
@@ -598,7 +547,7 @@ public final class Pins {
                 continue;
             }
             if (pin.state == State.UNPIN_DUE
-                    && mayAsk(pin)
+                    && ours()
                     && (pin.askedNanos == Pin.NEVER || nowNanos - pin.askedNanos >= SECOND)) {
                 unpin(pin);
             } else if (pin.state != State.UNPINNING) {
@@ -610,7 +559,7 @@ public final class Pins {
     /** The same for every hold, but not for what could take a pin that is not ours. */
     public void retryNow() {
         for (Pin pin : List.copyOf(pins.values())) {
-            if (pin.state == State.UNPIN_DUE && mayAsk(pin)) {
+            if (pin.state == State.UNPIN_DUE && ours()) {
                 unpin(pin);
             } else if (pin.state == State.UNPIN_DUE || pin.state == State.UNSURE || pin.state == State.KEPT) {
                 tellNotLeft(pin);
@@ -618,13 +567,8 @@ public final class Pins {
         }
     }
 
-    /** Whether its unpin reaches who has it: for what is in the engine, whether the right engine answers. */
-    private boolean mayAsk(Pin pin) {
-        return pin.outside() || ours();
-    }
-
     private String staying(Pin pin) {
-        if (!mayAsk(pin)) {
+        if (!ours()) {
             return trouble().orElse("the engine has not answered yet");
         }
         if (!pin.releasable()) {
@@ -679,7 +623,7 @@ public final class Pins {
     private long outside() {
         long outside = 0;
         for (Pin pin : pins.values()) {
-            outside += pin.counted || pin.outside() ? 0 : pin.blocks;
+            outside += pin.counted ? 0 : pin.blocks;
         }
         return outside;
     }
@@ -723,10 +667,8 @@ public final class Pins {
             pins.put(key, pin);
             need(pin, hold);
             tree.watchEnd(block);
-            pin.counted = !pin.outside();
-            if (pin.counted) {
-                tree.pinPath(block);
-            }
+            pin.counted = true;
+            tree.pinPath(block);
             pin.trouble = tree.several() ? ON_RANKS : "";
             mayCount(pin);
             plan(pin, command, pin.entry(Step.PINNING, hold.id(), hold.origin()));
@@ -1022,9 +964,6 @@ public final class Pins {
     /** The engine is believed to have emptied its caches, since this rank's is empty. To be called before the tree is cleared. */
     public void engineForgot(int rank) {
         for (Pin pin : List.copyOf(pins.values())) {
-            if (pin.outside()) {
-                continue;
-            }
             nobodyNeeds(pin);
             renewals.end(pin);
             if (pin.state == State.PINNED && pin.releasable()) {
@@ -1066,10 +1005,6 @@ public final class Pins {
         }
         if (!pin.backend.traits().releaseTells() && nowNanos < pin.mayArriveUntilNanos) {
             dueAt(pin, pin.mayArriveUntilNanos, pin.trouble);
-            return;
-        }
-        if (nowNanos < pin.unpinMayArriveUntilNanos) {
-            dueAt(pin, pin.unpinMayArriveUntilNanos, pin.trouble);
             return;
         }
         pin.state = State.UNPINNING;
@@ -1120,7 +1055,7 @@ public final class Pins {
      * that were on their way when it was made. So it waits for them; where an unpin could still lead to what is gone, it is kept.
      */
     private boolean settled(Pin pin) {
-        if ((!tree.several() && !pin.doubtful) || pin.outside()) {
+        if (!tree.several() && !pin.doubtful) {
             return true;
         }
         boolean heard =
@@ -1182,17 +1117,6 @@ public final class Pins {
                                 + outcome.reason());
             }
             case DEFERRED -> {
-                if (pin.backend.traits().looksFirst()) {
-                    pin.unpinMayArriveUntilNanos = nowNanos + ARRIVAL_NANOS;
-                    stay(
-                            pin,
-                            State.UNPIN_DUE,
-                            Step.UNSURE,
-                            "no clear answer to the unpin, which may still be carried out; in a minute it is looked"
-                                    + " whether the pin is there, and unpinned if it is: " + outcome.reason());
-                    pin.dueNanos = pin.unpinMayArriveUntilNanos;
-                    return;
-                }
                 if (!pin.backend.traits().unpinsOnce()) {
                     // What is named by a name of its own can be closed twice.
                     dueAt(

@@ -11,7 +11,7 @@ import java.util.Optional;
 import java.util.function.LongUnaryOperator;
 import java.util.function.Supplier;
 
-/** Renews pins that end by themselves, and asks after those that nothing else shows; belongs to the controller's thread. */
+/** Renews pins that end by themselves in time; belongs to the controller's thread. */
 final class Renewals<P> {
     /*
      * A pin that ends by itself surely is there until its time after the last call that was answered with a yes was sent,
@@ -33,12 +33,8 @@ final class Renewals<P> {
         /** It is pinned still. */
         void renewed(P pin);
 
-        /**
-         * It is not what it was made for any more.
-         *
-         * @param there whether something of it may be left
-         */
-        void lost(P pin, String why, boolean there);
+        /** It is not what it was made for any more, and something of it may be left. */
+        void lost(P pin, String why);
     }
 
     private static final class Term {
@@ -69,7 +65,7 @@ final class Renewals<P> {
 
     /** A pin that was asked for at that time was made. */
     void begin(P pin, Backend backend, PinCommand command, long askedNanos) {
-        if (!backend.traits().renewed()) {
+        if (!backend.traits().endsInTime()) {
             return;
         }
         Term term = new Term(backend, command);
@@ -127,14 +123,13 @@ final class Renewals<P> {
             if (!term.needed || term.underWay || nanos < term.nextNanos) {
                 continue;
             }
-            if (term.traits().endsInTime() && nanos >= term.sureUntilNanos) {
+            if (nanos >= term.sureUntilNanos) {
                 end(each.getKey());
                 then.lost(
                         each.getKey(),
                         "it could not be renewed in time, and ends by itself "
                                 + term.traits().endsAfter().toSeconds() + " s after its last renewal or use: "
-                                + term.trouble,
-                        true);
+                                + term.trouble);
             } else {
                 renew(each.getKey(), term);
             }
@@ -179,7 +174,7 @@ final class Renewals<P> {
                     return;
                 }
                 end(pin);
-                then.lost(pin, outcome.reason(), outcome.kind() != Outcome.Kind.MISSING);
+                then.lost(pin, outcome.reason());
             }
         }
     }
