@@ -49,7 +49,6 @@ final class EmulateCommand implements Callable<Integer> {
             "--sessions",
             "--hicache",
             "--chunked-prefill-size",
-            "--max-pinned-ratio",
             "--schedule-policy");
     private static final List<String> VLLM_ONLY = List.of(
             "--blocks", "--hash-algo", "--hash-seed", "--byte-hashes", "--max-batched-tokens", "--scheduling-policy");

@@ -16,8 +16,7 @@ final class SglangOptions {
             names = "--variant",
             paramLabel = "NAME",
             defaultValue = "stock",
-            description = "stock, or a branch with pin routes: pin-gpu, pin-host or pin-prefix"
-                    + " (default: ${DEFAULT-VALUE}).")
+            description = "stock, or a branch with pin routes: pin-gpu or pin-host" + " (default: ${DEFAULT-VALUE}).")
     private String variant = "stock";
 
     @Option(
@@ -54,13 +53,6 @@ final class SglangOptions {
     private int chunk;
 
     @Option(
-            names = "--max-pinned-ratio",
-            paramLabel = "N",
-            defaultValue = "0.5",
-            description = "Of the host tier, what pin-prefix may pin (default: ${DEFAULT-VALUE}).")
-    private double pinnedRatio;
-
-    @Option(
             names = "--schedule-policy",
             paramLabel = "NAME",
             defaultValue = "fcfs",
@@ -81,7 +73,6 @@ final class SglangOptions {
                         choice("--eviction", eviction, Eviction.values()),
                         sessions,
                         hostRatio,
-                        pinnedRatio,
                         choice("--schedule-policy", policy, SglangSettings.Policy.values())),
                 arrayEvents);
     }

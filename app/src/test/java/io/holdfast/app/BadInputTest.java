@@ -50,7 +50,7 @@ class BadInputTest {
                 "observe --engine http://127.0.0.1:1 --api-key-env a=b|--api-key-env is not the name of an environment"
                         + " variable;",
                 "observe --engine http://127.0.0.1:1 --record /|--record is /, a directory; name a file in it.",
-                "emulate --variant nosuch|--variant is 'nosuch'; there are stock, pin-gpu, pin-host, pin-prefix.",
+                "emulate --variant nosuch|--variant is 'nosuch'; there are stock, pin-gpu, pin-host.",
                 "emulate --eviction nosuch|--eviction is 'nosuch'; there are lru, lfu, slru, priority.",
                 "emulate --hash-algo nosuch --family vllm|There is no hash algorithm 'nosuch'; there are sha256,",
                 "emulate --hash-seed 0|--hash-seed is for --family vllm, and this is sglang; leave it out.",

@@ -23,8 +23,9 @@ import java.util.stream.Stream;
 /** Every backend that there is, by the name that configuration and ledger use: those of the families, and the dry run. */
 final class BackendRegistry {
     /** Why backends of earlier versions are not there any more. */
-    private static final Map<String, String> REMOVED =
-            Map.of("lmcache", "pins at an LMCache coordinator are not supported any more");
+    private static final Map<String, String> REMOVED = Map.of(
+            "lmcache", "pins at an LMCache coordinator are not supported any more",
+            "pin_prefix", "the pins of SGLang 0.5.10rc0 are not supported any more");
 
     private BackendRegistry() {}
 
@@ -90,9 +91,7 @@ final class BackendRegistry {
                     .map(kind -> wrapper.apply(kind.of(parts)))
                     .toList();
             List<Backend> inOrder = all.stream()
-                    .filter(each -> config.publishes()
-                            ? !each.traits().onlyByName()
-                            : each.name().equals(KeepWarmBackend.NAME))
+                    .filter(each -> config.publishes() || each.name().equals(KeepWarmBackend.NAME))
                     .toList();
             return new Backends(new AutoBackend(inOrder, parts.clock()), all, sender(config, parts));
         }

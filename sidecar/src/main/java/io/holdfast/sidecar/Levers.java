@@ -42,7 +42,6 @@ record Levers(List<Lever> levers) {
                 System::nanoTime,
                 new SplittableRandom());
         List<CompletableFuture<Lever>> asked = contact.config().family().backends().entrySet().stream()
-                .filter(each -> !each.getValue().traits().onlyByName())
                 .map(each -> probed(each.getKey(), each.getValue().of(parts)))
                 .toList();
         return new Levers(asked.stream().map(CompletableFuture::join).toList());

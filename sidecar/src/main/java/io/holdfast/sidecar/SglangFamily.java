@@ -12,7 +12,6 @@ import io.holdfast.http.PromptRenderer;
 import io.holdfast.sglang.EventEndpoints;
 import io.holdfast.sglang.GenerateSender;
 import io.holdfast.sglang.PinBlocksBackend;
-import io.holdfast.sglang.PinPrefixBackend;
 import io.holdfast.sglang.PrefixCaching;
 import io.holdfast.sglang.PriorityTouchBackend;
 import io.holdfast.sglang.SessionHoldBackend;
@@ -66,11 +65,6 @@ final class SglangFamily implements EngineFamily {
                         parts -> new KeepWarmBackend(
                                 new GenerateSender(parts.http()),
                                 () -> PrefixCaching.ask(parts.http(), parts.timer()))));
-        backends.put(
-                PinPrefixBackend.NAME,
-                new BackendKind(
-                        PinPrefixBackend.TRAITS,
-                        parts -> new PinPrefixBackend(parts.http(), parts.admin(), parts.timer())));
         return backends;
     }
 

@@ -46,7 +46,6 @@ class BackendRegistryTest {
         "pin_blocks,     true",
         "priority_touch, false",
         "keep_warm,      true",
-        "pin_prefix,     true",
         "dry_run,        true"
     })
     void pinOfABackend_isSaidToGo(String backend, boolean letsGo) {

@@ -179,8 +179,9 @@ class SidecarConfigTest {
         {E}, ttftLoop: never}]        | engines[0].ttftLoop is the text 'never'; write true or false
         {E}, automaticHolds: maybe}]  | engines[0].automaticHolds is the text 'maybe'; write true, false or auto
         {E}, backend: pin_block}]     | engines[0].backend is 'pin_block'; did you mean pin_blocks?
-        {E}, backend: magic}]         | engines[0].backend is 'magic'; write auto or session_hold or pin_blocks or priority_touch or keep_warm or pin_prefix or dry_run
+        {E}, backend: magic}]         | engines[0].backend is 'magic'; write auto or session_hold or pin_blocks or priority_touch or keep_warm or dry_run
         {E}, backend: lmcache}]       | engines[0].backend is 'lmcache'; pins at an LMCache coordinator are not supported any more: write auto or session_hold
+        {E}, backend: pin_prefix}]    | engines[0].backend is 'pin_prefix'; the pins of SGLang 0.5.10rc0 are not supported any more: write auto or session_hold
         {E}, lmcache: {url: 'http://l'}}] | engines[0].lmcache is a key of earlier versions, and pins at an LMCache coordinator are not supported any more; leave it out
         {E}, clientPriorityMax: -1}]  | engines[0].clientPriorityMax is '-1'; write the highest priority that clients send, 0 to
         {E}, clientPriorityMax: high}] | engines[0].clientPriorityMax is the text 'high'; write a whole number

@@ -220,8 +220,7 @@ final class TraceOverSockets {
                         sessions ? Variant.STOCK : Variant.PIN_GPU,
                         Eviction.LRU,
                         sessions,
-                        0,
-                        0.5));
+                        0));
     }
 
     /** Plays them once; {@code sessions} is for the released engine, the other one pins. */

@@ -46,8 +46,7 @@ final class RecordedTraffic {
                 way == Way.SESSION_HOLD ? Variant.STOCK : Variant.PIN_GPU,
                 Eviction.LRU,
                 way == Way.SESSION_HOLD,
-                0,
-                0.5);
+                0);
         engine = new VirtualEngine("engine", time, settings, new Speed(6.25, 10_000, 30_000, 1), oracle);
         sidecar = new StormProcess(
                 "sidecar",

@@ -60,8 +60,7 @@ record StockEngine(Kind kind, int page, int context, int capacity) {
                 Variant.STOCK,
                 Eviction.LRU,
                 kind == Kind.SGLANG_SESSIONS,
-                0,
-                0.5);
+                0);
     }
 
     VirtualEngine start(Timeline time, StormOracle oracle) {

@@ -161,8 +161,7 @@ final class Storm {
                 variant.code,
                 variant.eviction,
                 variant.sessions(),
-                0,
-                0.5);
+                0);
         Speed speed = new Speed(random.nextInt(30, 120), 4_000, random.nextInt(15, 40) * 1_000, 1);
         VirtualEngine engine = new VirtualEngine(name, time, settings, speed, oracle, variant.vllm);
         engines.add(engine);

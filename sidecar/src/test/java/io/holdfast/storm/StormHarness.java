@@ -43,8 +43,7 @@ final class StormHarness {
                 way == Way.PIN_BLOCKS ? Variant.PIN_GPU : Variant.STOCK,
                 way == Way.PRIORITY_TOUCH ? Eviction.PRIORITY : Eviction.LRU,
                 way == Way.SESSION_HOLD,
-                0,
-                0.5);
+                0);
         engine = new VirtualEngine("engine", time, settings, new Speed(microsPerToken, 2_000, 5_000, 1), oracle);
         process = new StormProcess("sidecar", time, coins, oracle, engine, written, 0);
         process.start();

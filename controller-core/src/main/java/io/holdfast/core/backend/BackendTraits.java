@@ -49,9 +49,7 @@ public record BackendTraits(Set<Need> needs, Set<Quality> qualities, Duration re
         /** It is worth nothing once the cache was filled again since, so it is made again before that. */
         FADING,
         /** The tokens go to the engine in a call, not in a request of the prefix: nothing is computed, and nothing used. */
-        BY_CALL,
-        /** It is used where the configuration names it, and never chosen. */
-        ONLY_BY_NAME
+        BY_CALL
     }
 
     /** Pins take memory for good; they last, and an unpin tells. */
@@ -104,11 +102,6 @@ public record BackendTraits(Set<Need> needs, Set<Quality> qualities, Duration re
         return with(Quality.BY_CALL);
     }
 
-    /** The same that is never chosen. */
-    public BackendTraits namedOnly() {
-        return with(Quality.ONLY_BY_NAME);
-    }
-
     /** The same while pins are there that take memory for good. */
     public BackendTraits besideHardPins() {
         return with(Quality.TAKES_MEMORY);
@@ -147,10 +140,6 @@ public record BackendTraits(Set<Need> needs, Set<Quality> qualities, Duration re
 
     public boolean fading() {
         return qualities.contains(Quality.FADING);
-    }
-
-    public boolean onlyByName() {
-        return qualities.contains(Quality.ONLY_BY_NAME);
     }
 
     /** Whether an unpin without a clear answer is not made again, since a second one could take a pin of somebody else's. */

@@ -2,8 +2,6 @@ package io.holdfast.rules.sglang;
 
 import io.holdfast.core.index.Tier;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
 
@@ -20,30 +18,23 @@ import java.util.function.Consumer;
  * Evicting
  * --------
  * A node that is on the host alone, without children and locks, may be evicted, in the order of the same policy as on the
- * GPU. It is then gone. Nodes kept by a pin are passed over.
- *
- * What is told
- * ------------
- * Each tier has its own events, except in the release candidate that pins prefixes: it tells of a node's first store and of
- * its end, and calls both GPU.
+ * GPU. It is then gone. Each tier has its own events.
  */
 final class HostTier {
     private final int pageTokens;
     private final int capacityTokens;
     private final Variant variant;
     private final EventQueue events;
-    private final PrefixPins prefixPins;
     private final Consumer<RadixNode> delete;
     private final EvictionOrder leaves;
     private int free;
 
     /** @param delete takes a node out of the tree that was on the host alone */
-    HostTier(SglangSettings settings, EventQueue events, PrefixPins prefixPins, Consumer<RadixNode> delete) {
+    HostTier(SglangSettings settings, EventQueue events, Consumer<RadixNode> delete) {
         this.pageTokens = settings.pageTokens();
         this.capacityTokens = settings.hostTokens();
         this.variant = settings.variant();
         this.events = events;
-        this.prefixPins = prefixPins;
         this.delete = delete;
         this.leaves = new EvictionOrder(settings.eviction());
         this.free = capacityTokens;
@@ -69,15 +60,12 @@ final class HostTier {
         }
         free -= size;
         node.onHost = true;
-        if (tellsTiers()) {
-            events.stored(node, Tier.HOST, "");
-        }
+        events.stored(node, Tier.HOST, "");
         return true;
     }
 
     /** Evicts whole nodes until at least this many tokens are free again or nothing is left to evict. */
     void evict(int tokens) {
-        List<RadixNode> kept = new ArrayList<>();
         int freed = 0;
         while (freed < tokens) {
             Optional<RadixNode> next = leaves.next();
@@ -85,24 +73,16 @@ final class HostTier {
                 break;
             }
             RadixNode node = next.get();
-            if (prefixPins.holds(node)) {
-                EvictionOrder.place(node, null);
-                kept.add(node);
-                continue;
-            }
             freed += size(node);
             free += size(node);
             node.onHost = false;
             delete.accept(node);
         }
-        kept.forEach(this::review);
     }
 
     /** The node has left the GPU and is here alone. */
     void alone(RadixNode node) {
-        if (tellsTiers()) {
-            events.removed(node, Tier.GPU);
-        }
+        events.removed(node, Tier.GPU);
     }
 
     /**
@@ -111,14 +91,7 @@ final class HostTier {
      * @param session of the request that computed it again, empty for none
      */
     void returned(RadixNode node, String session) {
-        if (tellsTiers()) {
-            events.stored(node, Tier.GPU, session);
-        }
-    }
-
-    /** Which tier the event names when a node leaves its last one. */
-    Tier told(Tier last) {
-        return tellsTiers() ? last : Tier.GPU;
+        events.stored(node, Tier.GPU, session);
     }
 
     /** Looks again whether a node that is not on the GPU can be evicted from here. */
@@ -138,10 +111,6 @@ final class HostTier {
 
     int freeTokens() {
         return free;
-    }
-
-    private boolean tellsTiers() {
-        return variant != Variant.PIN_PREFIX;
     }
 
     private int size(RadixNode node) {

@@ -4,7 +4,7 @@ package io.holdfast.rules.sglang;
  * What an engine answers to a pin or an unpin.
  *
  * @param accepted false where the route answers 400
- * @param count of blocks, or of nodes where a prefix is pinned
+ * @param count of blocks
  * @param message the engine's own words
  */
 public record PinAnswer(boolean accepted, int count, String message) {

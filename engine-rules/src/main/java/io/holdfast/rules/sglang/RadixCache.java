@@ -2,7 +2,6 @@ package io.holdfast.rules.sglang;
 
 import io.holdfast.core.index.Tier;
 import io.holdfast.rules.engine.CacheEvent;
-import io.holdfast.rules.engine.EngineClock;
 import io.holdfast.rules.engine.EngineDeath;
 import io.holdfast.rules.fault.CacheFault;
 import io.holdfast.rules.fault.Faults;
@@ -45,8 +44,8 @@ import java.util.Optional;
  *
  * Who else protects
  * -----------------
- * SessionHolds moves nodes within the order of eviction, PinIndex locks paths or keeps nodes on the host, PrefixPins keeps
- * nodes on the host for a time. They know nodes, not the tree; the tree tells them of new and of deleted nodes.
+ * SessionHolds moves nodes within the order of eviction, PinIndex locks paths or keeps nodes on the host. They know nodes,
+ * not the tree; the tree tells them of new and of deleted nodes.
  */
 final class RadixCache {
     /**
@@ -83,7 +82,6 @@ final class RadixCache {
     private final HostTier host;
     private final SessionHolds sessions;
     private final PinIndex pins;
-    private final PrefixPins prefixPins;
     private final Map<Namespace, RadixNode> roots = new HashMap<>();
     private long uses;
 
@@ -91,11 +89,11 @@ final class RadixCache {
     private int locked;
     private long evictedTokens;
 
-    RadixCache(SglangSettings settings, Faults faults, EngineClock clock) {
-        this(settings, faults, clock, ElasticPool.OWN);
+    RadixCache(SglangSettings settings, Faults faults) {
+        this(settings, faults, ElasticPool.OWN);
     }
 
-    RadixCache(SglangSettings settings, Faults faults, EngineClock clock, ElasticPool memory) {
+    RadixCache(SglangSettings settings, Faults faults, ElasticPool memory) {
         slots = new TokenSlots(settings, memory);
         variant = settings.variant();
         pageTokens = settings.pageTokens();
@@ -105,8 +103,7 @@ final class RadixCache {
         leaves = new EvictionOrder(settings.eviction());
         holdFaults = new HoldFaults(faults);
         sessions = new SessionHolds(holdFaults, this::review);
-        prefixPins = new PrefixPins(settings, holdFaults, clock);
-        host = new HostTier(settings, events, prefixPins, node -> delete(node, Tier.HOST));
+        host = new HostTier(settings, events, node -> delete(node, Tier.HOST));
         pins = PinIndex.of(settings, holdFaults, this::lock, this::unlock, this::review);
         clear();
     }
@@ -122,7 +119,6 @@ final class RadixCache {
             if (child == null) {
                 break;
             }
-            prefixPins.hit(child);
             int shared = child.shared(chain, at, count);
             at += shared;
             node = upTo(child, shared);
@@ -301,10 +297,6 @@ final class RadixCache {
         return pins;
     }
 
-    PinAnswer pinPrefix(TokenChain chain, double ttlSeconds) {
-        return prefixPins.pin(root(chain.space()), chain, ttlSeconds, this::hit);
-    }
-
     /** Empties both tiers, forgets pins and sessions, frees the pools. */
     void clear() {
         roots.clear();
@@ -312,7 +304,6 @@ final class RadixCache {
         host.clear();
         sessions.clear();
         pins.clear();
-        prefixPins.clear();
         slots.clear();
         evictable = 0;
         locked = 0;
@@ -429,11 +420,8 @@ final class RadixCache {
             EvictionOrder.place(node, null);
             return 0;
         }
-        if (!node.onHost && (node.hostPins > 0 || prefixPins.holds(node)) && !host.backUp(node)) {
-            if (node.hostPins > 0 && !forgiving) {
-                throw new EngineDeath("AssertionError");
-            }
-            prefixPins.drop(node);
+        if (!node.onHost && node.hostPins > 0 && !host.backUp(node) && !forgiving) {
+            throw new EngineDeath("AssertionError");
         }
         int size = size(node);
         slots.giveBack(size);
@@ -460,9 +448,8 @@ final class RadixCache {
             roots.remove(parent.space, parent);
         }
         pins.deleted(node);
-        prefixPins.drop(node);
         sessions.deleted(node);
-        events.removed(node, host.told(last));
+        events.removed(node, last);
     }
 
     private void use(RadixNode node) {

@@ -38,12 +38,6 @@ final class RadixNode {
     /** Pins that keep it in the host tier. */
     int hostPins;
 
-    /** When its pinned prefix expires, on the engine's clock; 0 for none. */
-    long pinnedUntil;
-
-    /** How long a hit prolongs its pin. */
-    long pinNanos;
-
     /** Where it waits for its eviction, and as what; both null while it cannot be evicted. */
     @Nullable
     EvictionOrder order;
@@ -85,8 +79,6 @@ final class RadixNode {
         upper.priority = priority;
         upper.references = references;
         upper.hostPins = hostPins;
-        upper.pinnedUntil = pinnedUntil;
-        upper.pinNanos = pinNanos;
         blocks = Arrays.copyOfRange(blocks, at, blocks.length);
         tokens = tokens.part(tokensAt, tokens.size());
         parent = upper;

@@ -105,7 +105,7 @@ public final class SglangEngine implements Engine {
         this.gpu = gpu;
         this.model = model;
         this.publisher = publisher;
-        this.cache = new RadixCache(settings, faults, clock, memory);
+        this.cache = new RadixCache(settings, faults, memory);
         this.kv = new RequestKv(cache, settings);
         this.room = new DecodeRoom(cache, kv, settings, faults);
         this.waiting = new WaitingQueue(settings);
@@ -186,11 +186,6 @@ public final class SglangEngine implements Engine {
         PinAnswer answer = cache.pins().unpin(blocks);
         stats = snapshot(0);
         return answer;
-    }
-
-    /** Pins the nodes along the tokens for a time, where the variant pins prefixes. */
-    public PinAnswer pinPrefix(int[] tokens, double ttlSeconds) {
-        return cache.pinPrefix(new TokenChain(Namespace.PLAIN, "", settings.pageTokens()).grow(tokens), ttlSeconds);
     }
 
     /** Gives up what the session refers to; one that is not open is none. */

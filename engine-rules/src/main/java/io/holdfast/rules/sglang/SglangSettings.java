@@ -11,7 +11,6 @@ package io.holdfast.rules.sglang;
  * @param eviction which leaf goes first
  * @param sessions whether requests with a session protect their prefix until it is closed
  * @param hostRatio size of the host tier as a multiple of the capacity, 0 for none
- * @param maxPinnedRatio how much of the host tier pinned prefixes may take, 0 for no pins; below 1
  * @param policy who of the waiting goes first
  */
 public record SglangSettings(
@@ -24,7 +23,6 @@ public record SglangSettings(
         Eviction eviction,
         boolean sessions,
         double hostRatio,
-        double maxPinnedRatio,
         Policy policy) {
     public static final int LEAST_CONTEXT = 16;
 
@@ -46,8 +44,7 @@ public record SglangSettings(
             Variant variant,
             Eviction eviction,
             boolean sessions,
-            double hostRatio,
-            double maxPinnedRatio) {
+            double hostRatio) {
         this(
                 capacityTokens,
                 pageTokens,
@@ -58,7 +55,6 @@ public record SglangSettings(
                 eviction,
                 sessions,
                 hostRatio,
-                maxPinnedRatio,
                 Policy.FCFS);
     }
 
@@ -69,9 +65,7 @@ public record SglangSettings(
         /** The branch whose pins lock blocks on the GPU, with its traps. */
         PIN_GPU,
         /** The branch whose pins keep blocks in the host tier. */
-        PIN_HOST,
-        /** The release candidate whose pins name a prefix and expire. */
-        PIN_PREFIX;
+        PIN_HOST;
 
         /** Whether a full pool loses what is missing, or all that is wanted again. */
         boolean evictsOnlyMissing() {
@@ -80,7 +74,7 @@ public record SglangSettings(
 
         /** Whether a request leaves its answer in the tree, or its prompt alone. */
         boolean storesAnswers() {
-            return this == STOCK || this == PIN_PREFIX;
+            return this == STOCK;
         }
 
         /** Whether pins name blocks. */
@@ -114,31 +108,18 @@ public record SglangSettings(
         check(
                 hostRatio >= 0 && hostRatio <= 1_000,
                 "hostRatio must be 0 (no host tier) to 1000, not " + hostRatio + ".");
-        check(
-                maxPinnedRatio >= 0 && maxPinnedRatio < 1,
-                "maxPinnedRatio must be 0 (no pinned prefixes) or more and below 1, not " + maxPinnedRatio + ".");
         check(!sessions || variant == Variant.STOCK, "Only the released engine holds sessions, not " + variant + ".");
     }
 
     /** A small cache: 4096 tokens in blocks of 16, least recently used first, nothing special. */
     public static SglangSettings defaults() {
-        return new SglangSettings(4096, 16, 8192, 32, 8192, Variant.STOCK, Eviction.LRU, false, 0, 0.5);
+        return new SglangSettings(4096, 16, 8192, 32, 8192, Variant.STOCK, Eviction.LRU, false, 0);
     }
 
     public SglangSettings withSizes(int capacity, int page, int context) {
         int chunk = Math.max(page, chunkedPrefillTokens / page * page);
         return new SglangSettings(
-                capacity,
-                page,
-                context,
-                maxRunning,
-                chunk,
-                variant,
-                eviction,
-                sessions,
-                hostRatio,
-                maxPinnedRatio,
-                policy);
+                capacity, page, context, maxRunning, chunk, variant, eviction, sessions, hostRatio, policy);
     }
 
     public SglangSettings withMaxRunning(int value) {
@@ -152,7 +133,6 @@ public record SglangSettings(
                 eviction,
                 sessions,
                 hostRatio,
-                maxPinnedRatio,
                 policy);
     }
 
@@ -167,7 +147,6 @@ public record SglangSettings(
                 eviction,
                 sessions,
                 hostRatio,
-                maxPinnedRatio,
                 policy);
     }
 
@@ -182,7 +161,6 @@ public record SglangSettings(
                 eviction,
                 sessions,
                 hostRatio,
-                maxPinnedRatio,
                 policy);
     }
 
@@ -197,7 +175,6 @@ public record SglangSettings(
                 value,
                 sessions,
                 hostRatio,
-                maxPinnedRatio,
                 policy);
     }
 
@@ -212,7 +189,6 @@ public record SglangSettings(
                 eviction,
                 value,
                 hostRatio,
-                maxPinnedRatio,
                 policy);
     }
 
@@ -226,22 +202,6 @@ public record SglangSettings(
                 variant,
                 eviction,
                 sessions,
-                value,
-                maxPinnedRatio,
-                policy);
-    }
-
-    public SglangSettings withMaxPinnedRatio(double value) {
-        return new SglangSettings(
-                capacityTokens,
-                pageTokens,
-                contextTokens,
-                maxRunning,
-                chunkedPrefillTokens,
-                variant,
-                eviction,
-                sessions,
-                hostRatio,
                 value,
                 policy);
     }
@@ -257,7 +217,6 @@ public record SglangSettings(
                 eviction,
                 sessions,
                 hostRatio,
-                maxPinnedRatio,
                 value);
     }
 

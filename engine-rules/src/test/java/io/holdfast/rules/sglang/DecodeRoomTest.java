@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.holdfast.rules.engine.EngineDeath;
 import io.holdfast.rules.engine.Generation;
 import io.holdfast.rules.engine.RequestOptions;
-import io.holdfast.rules.engine.VirtualClock;
 import io.holdfast.rules.fault.Faults;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.holdfast.rules.testing.Heard;
@@ -24,7 +23,7 @@ class DecodeRoomTest {
         static Pool of(int tokens, Variant variant) {
             SglangSettings settings =
                     SglangSettings.defaults().withSizes(tokens, 16, 8192).withVariant(variant);
-            RadixCache cache = new RadixCache(settings, Faults.none(), new VirtualClock());
+            RadixCache cache = new RadixCache(settings, Faults.none());
             RequestKv kv = new RequestKv(cache, settings);
             return new Pool(cache, kv, new DecodeRoom(cache, kv, settings, Faults.none()));
         }

@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.fasterxml.jackson.databind.JsonNode;
 import io.holdfast.rules.engine.CacheEvent;
 import io.holdfast.rules.engine.EngineDeath;
-import io.holdfast.rules.engine.VirtualClock;
 import io.holdfast.rules.fault.Faults;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.holdfast.rules.testing.Recording;
@@ -84,7 +83,7 @@ class PinBranchRecordingTest {
     private RadixCache cache(int capacity) {
         SglangSettings settings =
                 SglangSettings.defaults().withSizes(capacity, page, 8192).withVariant(Variant.PIN_GPU);
-        return new RadixCache(settings, Faults.none(), new VirtualClock());
+        return new RadixCache(settings, Faults.none());
     }
 
     private TokenChain chain(int[] tokens, String extraKey) {

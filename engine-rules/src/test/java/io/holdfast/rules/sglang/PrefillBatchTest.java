@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.rules.engine.Generation;
 import io.holdfast.rules.engine.RequestOptions;
-import io.holdfast.rules.engine.VirtualClock;
 import io.holdfast.rules.fault.Faults;
 import io.holdfast.rules.sglang.PrefillBatch.Verdict;
 import io.holdfast.rules.testing.Heard;
@@ -22,7 +21,7 @@ class PrefillBatchTest {
     }
 
     private static RadixCache cache(SglangSettings settings) {
-        return new RadixCache(settings, Faults.none(), new VirtualClock());
+        return new RadixCache(settings, Faults.none());
     }
 
     private RadixRequest request(int prompt, RequestOptions terms) {

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.holdfast.rules.engine.BlockName;
 import io.holdfast.rules.engine.CacheEvent;
 import io.holdfast.rules.engine.Model;
-import io.holdfast.rules.engine.VirtualClock;
 import io.holdfast.rules.fault.Faults;
 import io.holdfast.rules.sglang.SglangSettings.Eviction;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
@@ -89,7 +88,7 @@ class RadixCacheModelTest {
     }
 
     private static RadixCache cache(SglangSettings settings) {
-        return new RadixCache(settings, Faults.none(), new VirtualClock());
+        return new RadixCache(settings, Faults.none());
     }
 
     /** A path in a forest with few roots and few branches, so that prompts share beginnings. */

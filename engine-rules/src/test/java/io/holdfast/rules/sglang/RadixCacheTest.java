@@ -9,7 +9,6 @@ import io.holdfast.rules.engine.BlockName;
 import io.holdfast.rules.engine.CacheEvent;
 import io.holdfast.rules.engine.EngineDeath;
 import io.holdfast.rules.engine.Tokens;
-import io.holdfast.rules.engine.VirtualClock;
 import io.holdfast.rules.fault.CacheFault;
 import io.holdfast.rules.fault.Faults;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
@@ -22,7 +21,6 @@ import org.junit.jupiter.api.Test;
 class RadixCacheTest {
     private static final int PAGE = 4;
 
-    private final VirtualClock clock = new VirtualClock();
     private final Faults faults = Faults.none();
     private final RadixCache cache = cache(settings().withVariant(Variant.PIN_GPU));
 
@@ -31,7 +29,7 @@ class RadixCacheTest {
     }
 
     private RadixCache cache(SglangSettings settings) {
-        return new RadixCache(settings, faults, clock);
+        return new RadixCache(settings, faults);
     }
 
     private RadixNode store(long... blocks) {
@@ -329,7 +327,7 @@ class RadixCacheTest {
     void pin_halfOfThemLost_holdsAboutHalf() {
         faults.begin(new CacheFault.HoldLost(50));
         RadixCache large =
-                new RadixCache(settings().withSizes(4_000, PAGE, 8192).withVariant(Variant.PIN_GPU), faults, clock);
+                new RadixCache(settings().withSizes(4_000, PAGE, 8192).withVariant(Variant.PIN_GPU), faults);
         for (long block = 1; block <= 1_000; block++) {
             large.take(PAGE);
             large.insert(chain(block), 1, 0, 0);

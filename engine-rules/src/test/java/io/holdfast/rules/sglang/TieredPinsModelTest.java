@@ -6,9 +6,7 @@ import io.holdfast.rules.fault.Faults;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -29,13 +27,12 @@ class TieredPinsModelTest {
 
     private final List<int[]> recent = new ArrayList<>();
 
-    private static TestEngine engine(Variant variant) {
+    private static TestEngine engine() {
         return new TestEngine(
                 SglangSettings.defaults()
                         .withSizes(CAPACITY, PAGE, 8192)
-                        .withVariant(variant)
-                        .withHostRatio(3)
-                        .withMaxPinnedRatio(0.3),
+                        .withVariant(Variant.PIN_HOST)
+                        .withHostRatio(3),
                 Faults.none());
     }
 
@@ -89,55 +86,13 @@ class TieredPinsModelTest {
 
     @ParameterizedTest
     @ValueSource(longs = {1, 2, 3})
-    void pinnedForATime_staysThatLong(long seed) {
-        Random random = new Random(seed);
-        TestEngine engine = engine(Variant.PIN_PREFIX);
-        Map<Long, Long> until = new HashMap<>();
-        Map<Long, Long> ttls = new HashMap<>();
-        int pinned = 0;
-        int expired = 0;
-        for (int step = 0; step < STEPS; step++) {
-            String name = "seed " + seed + " step " + step;
-            int[] prompt = prompt(random);
-            long arrived = engine.clock.nanos();
-            int cached = engine.cached(prompt);
-            for (int i = 0; i < cached / PAGE; i++) {
-                long block = names(prompt)[i];
-                if (until.getOrDefault(block, 0L) >= arrived) {
-                    until.put(block, arrived + ttls.getOrDefault(block, 0L));
-                }
-            }
-            if (random.nextInt(20) == 0) {
-                int ttl = random.nextInt(1, 20);
-                PinAnswer answer = engine.engine.pinPrefix(prompt, ttl);
-                if (answer.accepted() && !answer.message().contains("partially")) {
-                    pinned++;
-                    long nanos = ttl * 1_000_000_000L;
-                    for (long block : names(prompt)) {
-                        until.merge(block, engine.clock.nanos() + nanos, Math::max);
-                        ttls.merge(block, nanos, Math::max);
-                    }
-                }
-            }
-            long now = engine.clock.nanos();
-            expired += until.values().removeIf(end -> end < now) ? 1 : 0;
-            ttls.keySet().retainAll(until.keySet());
-            assertThat(resident(engine)).as(name).containsAll(until.keySet());
-            assertPoolsAddUp(name, engine);
-        }
-        assertThat(pinned).isGreaterThan(5);
-        assertThat(expired).isPositive();
-    }
-
-    @ParameterizedTest
-    @ValueSource(longs = {1, 2, 3})
     void pinnedByName_staysUntilItIsUnpinned(long seed) {
         Random random = new Random(seed);
-        TestEngine engine = engine(Variant.PIN_HOST);
+        TestEngine engine = engine();
         List<int[]> pins = new ArrayList<>();
         for (int step = 0; step < STEPS; step++) {
             if (step % LIFE == LIFE - 1) {
-                engine = engine(Variant.PIN_HOST);
+                engine = engine();
                 pins.clear();
             }
             String name = "seed " + seed + " step " + step;

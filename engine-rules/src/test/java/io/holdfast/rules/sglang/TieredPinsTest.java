@@ -21,21 +21,16 @@ class TieredPinsTest {
 
     private final Faults faults = Faults.none();
 
-    private TestEngine engine(Variant variant, double hostRatio, double pinnedRatio) {
+    private TestEngine engine(Variant variant, double hostRatio) {
         SglangSettings settings = SglangSettings.defaults()
                 .withSizes(CAPACITY, PAGE, 8192)
                 .withVariant(variant)
-                .withHostRatio(hostRatio)
-                .withMaxPinnedRatio(pinnedRatio);
+                .withHostRatio(hostRatio);
         return new TestEngine(settings, faults);
     }
 
     private TestEngine byName() {
-        return engine(Variant.PIN_HOST, 1, 0);
-    }
-
-    private TestEngine byPrefix() {
-        return engine(Variant.PIN_PREFIX, 1, 0.5);
+        return engine(Variant.PIN_HOST, 1);
     }
 
     private static long[] names(int[] prompt) {
@@ -72,18 +67,16 @@ class TieredPinsTest {
     }
 
     @Test
-    void withoutAHostTier_bothRefuse() {
+    void withoutAHostTier_bothCallsAreRefused() {
         PinAnswer refused = new PinAnswer(false, 0, "PIN requires --enable-hierarchical-cache");
-        TestEngine named = engine(Variant.PIN_HOST, 0, 0);
+        TestEngine named = engine(Variant.PIN_HOST, 0);
         assertThat(named.engine.pin(new long[] {1})).isEqualTo(refused);
         assertThat(named.engine.unpin(new long[] {1})).isEqualTo(refused);
-        assertThat(engine(Variant.PIN_PREFIX, 0, 0.5).engine.pinPrefix(new int[PAGE], 60))
-                .isEqualTo(refused);
     }
 
     @Test
     void gpuBranchWithAHostTier_knowsNoBlock() {
-        TestEngine engine = engine(Variant.PIN_GPU, 1, 0);
+        TestEngine engine = engine(Variant.PIN_GPU, 1);
         int[] prompt = engine.fresh(64);
         engine.serve(prompt, RequestOptions.of(1));
         assertThat(engine.engine.pin(names(prompt))).isEqualTo(new PinAnswer(true, 0, "Pinned 0/4 blocks"));
@@ -145,7 +138,7 @@ class TieredPinsTest {
     @Test
     void byName_moreThanTheHostHolds_endsTheEngine_unlessItIsForgiving() {
         for (boolean forgiving : new boolean[] {false, true}) {
-            TestEngine engine = engine(Variant.PIN_HOST, 0.4, 0);
+            TestEngine engine = engine(Variant.PIN_HOST, 0.4);
             if (forgiving) {
                 faults.begin(new CacheFault.PinForgiving());
             }
@@ -168,101 +161,10 @@ class TieredPinsTest {
     }
 
     @Test
-    void byPrefix_lastsItsTime_andAHitProlongsIt() {
-        TestEngine engine = byPrefix();
-        int[] prompt = engine.fresh(128);
-        engine.serve(prompt, RequestOptions.of(1));
-        assertThat(engine.engine.pinPrefix(prompt, 300)).isEqualTo(new PinAnswer(true, 1, "Pinned 1 nodes (ttl=300s)"));
-        advance(engine, 200);
-        flood(engine);
-        assertThat(probe(engine, prompt)).isEqualTo(128);
-        advance(engine, 200);
-        flood(engine);
-        assertThat(probe(engine, prompt)).as("prolonged by the probe").isEqualTo(128);
-        advance(engine, 301);
-        flood(engine);
-        assertThat(probe(engine, prompt)).isZero();
-    }
-
-    @Test
-    void byPrefix_tellsOneStoreAndOneEnd() {
-        TestEngine engine = byPrefix();
-        int[] prompt = engine.fresh(128);
-        long last = names(prompt)[7];
-        engine.serve(prompt, RequestOptions.of(1));
-        engine.engine.pinPrefix(prompt, 10);
-        flood(engine);
-        assertThat(probe(engine, prompt)).isEqualTo(128);
-        assertThat(removedFrom(engine, last)).isEmpty();
-        advance(engine, 20);
-        flood(engine);
-        assertThat(removedFrom(engine, last)).containsExactly(Tier.GPU);
-        assertThat(engine.published.stream()
-                        .flatMap(List::stream)
-                        .filter(CacheEvent.Stored.class::isInstance)
-                        .map(CacheEvent.Stored.class::cast)
-                        .filter(stored -> stored.blocks().stream().anyMatch(name -> name.hash() == last))
-                        .map(CacheEvent.Stored::tier))
-                .containsExactly(Tier.GPU);
-    }
-
-    @Test
-    void byPrefix_endingWithinANode_holdsItWhole() {
-        TestEngine engine = byPrefix();
-        int[] prompt = engine.fresh(128);
-        engine.serve(prompt, RequestOptions.of(1));
-        assertThat(engine.engine.pinPrefix(Arrays.copyOf(prompt, 40), 300).count())
-                .isEqualTo(1);
-        flood(engine);
-        assertThat(probe(engine, prompt)).isEqualTo(128);
-    }
-
-    @Test
-    void byPrefix_nothingCached_orNoBudget_isRefused() {
-        TestEngine engine = byPrefix();
-        int[] prompt = engine.fresh(128);
-        assertThat(engine.engine.pinPrefix(prompt, 300))
-                .isEqualTo(new PinAnswer(false, 0, "No matching prefix found in cache to pin"));
-        assertThat(engine(Variant.PIN_PREFIX, 1, 0).engine.pinPrefix(prompt, 300))
-                .isEqualTo(new PinAnswer(false, 0, "Pinning is disabled (SGLANG_HICACHE_MAX_PINNED_RATIO is 0)"));
-    }
-
-    @Test
-    void byPrefix_beyondTheBudget_pinsAPart_thenNothing() {
-        TestEngine engine = byPrefix();
-        int[] prompt = engine.fresh(256);
-        engine.serve(prompt, RequestOptions.of(1));
-        int[] more = longer(prompt, 128);
-        engine.serve(more, RequestOptions.of(1));
-        assertThat(engine.engine.pinPrefix(more, 300))
-                .isEqualTo(new PinAnswer(
-                        true,
-                        1,
-                        "Pinned 1 nodes (ttl=300s); prefix partially pinned; Pin budget exhausted (256/328 tokens"
-                                + " pinned)"));
-        int[] other = engine.fresh(128);
-        engine.serve(other, RequestOptions.of(1));
-        assertThat(engine.engine.pinPrefix(other, 300))
-                .isEqualTo(new PinAnswer(false, 0, "Pin budget exhausted (256/328 tokens pinned)"));
-    }
-
-    @Test
-    void byPrefix_whileFaultsIgnorePins_answersAndHoldsNothing() {
-        TestEngine engine = byPrefix();
-        faults.begin(new CacheFault.PinIgnored());
-        int[] prompt = engine.fresh(128);
-        engine.serve(prompt, RequestOptions.of(1));
-        assertThat(engine.engine.pinPrefix(prompt, 300).accepted()).isTrue();
-        flood(engine);
-        assertThat(probe(engine, prompt)).isZero();
-    }
-
-    @Test
     void released_pinsNothing() {
-        TestEngine engine = engine(Variant.STOCK, 1, 0.5);
+        TestEngine engine = engine(Variant.STOCK, 1);
         int[] prompt = engine.fresh(128);
         engine.serve(prompt, RequestOptions.of(1));
         assertThat(engine.engine.pin(names(prompt)).count()).isZero();
-        assertThat(engine.engine.pinPrefix(prompt, 300).accepted()).isFalse();
     }
 }

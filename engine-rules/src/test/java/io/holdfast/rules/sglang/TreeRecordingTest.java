@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import io.holdfast.rules.engine.CacheEvent;
-import io.holdfast.rules.engine.VirtualClock;
 import io.holdfast.rules.fault.Faults;
 import io.holdfast.rules.sglang.SglangSettings.Eviction;
 import io.holdfast.rules.testing.Recording;
@@ -28,7 +27,7 @@ class TreeRecordingTest {
     void cacheAlone_doesWhatTheEnginesOwnDid(String name, int page, Eviction eviction) {
         SglangSettings settings =
                 SglangSettings.defaults().withSizes(16_384, page, 8192).withEviction(eviction);
-        RadixCache cache = new RadixCache(settings, Faults.none(), new VirtualClock());
+        RadixCache cache = new RadixCache(settings, Faults.none());
         Map<List<Integer>, RadixNode> locked = new HashMap<>();
         for (JsonNode line : Recording.read(name)) {
             String step =

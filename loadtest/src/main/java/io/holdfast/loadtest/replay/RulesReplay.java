@@ -154,8 +154,7 @@ final class RulesReplay {
                 sessions ? Variant.STOCK : Variant.PIN_GPU,
                 Eviction.LRU,
                 sessions,
-                0,
-                0.5);
+                0);
     }
 
     /** Blocks that the largest request leaves. */

@@ -13,7 +13,6 @@ import io.holdfast.rules.sglang.SglangEngine;
 import io.holdfast.rules.sglang.SglangSettings;
 import io.vertx.core.json.JsonObject;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -28,7 +27,6 @@ final class SglangControl {
     private static final String FLUSHED = "Cache flushed.\nPlease check backend logs for more details. "
             + "(When there are running or waiting requests, the operation will not be performed.)\n";
     private static final long FLUSH_RETRY_MILLIS = 20;
-    private static final long DEFAULT_TTL_SECONDS = 300;
 
     private final SglangSettings settings;
     private final ApiSettings server;
@@ -62,7 +60,6 @@ final class SglangControl {
             case PIN_GPU, PIN_HOST ->
                 routes.post("/hicache/pin_blocks", call -> pins(call, "pinned", SglangEngine::pin))
                         .post("/hicache/unpin_blocks", call -> pins(call, "unpinned", SglangEngine::unpin));
-            case PIN_PREFIX -> routes.post("/hicache/pin_prefix", this::pinPrefix);
         }
         return routes;
     }
@@ -170,36 +167,6 @@ final class SglangControl {
                 .put("status", accepted(ranks) ? "ok" : "error")
                 .put(count, ranks.stream().mapToInt(PinAnswer::count).sum())
                 .put("message", ranks.stream().map(PinAnswer::message).collect(Collectors.joining(" | ")));
-    }
-
-    private void pinPrefix(Call call) {
-        Optional<String> key = server.adminKey();
-        if (key.isEmpty()) {
-            call.json(
-                    400,
-                    new JsonObject()
-                            .put(
-                                    "error",
-                                    "This endpoint requires admin API key, but this server was started without one"
-                                            + " (--admin-api-key)."));
-            return;
-        }
-        if (!call.header("authorization").equals(Optional.of("Bearer " + key.get()))) {
-            call.json(401, new JsonObject().put("error", "Unauthorized"));
-            return;
-        }
-        call.read(ValidatedBody::parse, body -> {
-            body.require("token_ids");
-            int[] tokens = Arrays.stream(body.numbers("token_ids"))
-                    .mapToInt(token -> token == (int) token ? (int) token : -1)
-                    .toArray();
-            double seconds = (double) body.whole("ttl_seconds").orElse(DEFAULT_TTL_SECONDS);
-            context.reply(
-                    call,
-                    engine.ask(scheduler -> scheduler.pinPrefix(tokens, seconds)),
-                    answers -> late(
-                            call, () -> call.json(accepted(answers) ? 200 : 400, worded("nodes_pinned", answers))));
-        });
     }
 
     /** Answers later than it was done, where a fault says so. */

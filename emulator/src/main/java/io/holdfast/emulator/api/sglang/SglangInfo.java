@@ -37,7 +37,6 @@ final class SglangInfo {
         return switch (variant) {
             case STOCK -> "0.5.23";
             case PIN_GPU, PIN_HOST -> "0.5.8.post1";
-            case PIN_PREFIX -> "0.5.10rc0";
         };
     }
 
