@@ -1,7 +1,5 @@
 package io.holdfast.app;
 
-import io.holdfast.app.bench.BenchCommand;
-import io.holdfast.app.bench.BenchException;
 import io.holdfast.emulator.process.EmulatorException;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.sidecar.ConfigException;
@@ -46,8 +44,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
             LedgerCommand.class,
             LoadtestCommand.class,
             ReplayCommand.class,
-            EmulateCommand.class,
-            BenchCommand.class
+            EmulateCommand.class
         })
 public final class Holdfast implements Runnable {
     @Spec
@@ -137,7 +134,6 @@ public final class Holdfast implements Runnable {
     /** One sentence for what went wrong while running; a stack trace only for whoever asks for it. */
     private static int explain(Exception fault, CommandLine line) {
         boolean mendable = fault instanceof CommandException
-                || fault instanceof BenchException
                 || fault instanceof ConfigException
                 || fault instanceof SidecarException
                 || fault instanceof EmulatorException

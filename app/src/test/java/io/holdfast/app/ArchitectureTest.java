@@ -59,8 +59,6 @@ class ArchitectureTest {
                 .consideringOnlyDependenciesInLayers()
                 .layer("app")
                 .definedBy("io.holdfast.app")
-                .layer("bench")
-                .definedBy("io.holdfast.app.bench..")
                 .layer("sidecar")
                 .definedBy("io.holdfast.sidecar..")
                 .layer("loadtest")
@@ -86,9 +84,7 @@ class ArchitectureTest {
                 .layer("evidence")
                 .definedBy("io.holdfast.evidence..")
                 .whereLayer("app")
-                .mayOnlyAccessLayers("bench", "sidecar", "loadtest", "emulator", "rules", "evidence")
-                .whereLayer("bench")
-                .mayOnlyAccessLayers("events", "core")
+                .mayOnlyAccessLayers("sidecar", "loadtest", "emulator", "rules", "evidence")
                 .whereLayer("sidecar")
                 .mayOnlyAccessLayers("embed", "sglang", "vllm", "kvcached", "http", "events", "core", "evidence")
                 .whereLayer("loadtest")
@@ -344,8 +340,7 @@ class ArchitectureTest {
                         "emulator",
                         "sidecar",
                         "loadtest",
-                        "app",
-                        "app.bench"))
+                        "app"))
                 .allSatisfy(room -> assertThat(ours.stream()
                                 .filter(type -> type.getPackageName().equals("io.holdfast." + room))
                                 .count())

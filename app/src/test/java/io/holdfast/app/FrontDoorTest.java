@@ -31,8 +31,7 @@ class FrontDoorTest {
                         "ledger",
                         "loadtest",
                         "replay",
-                        "emulate",
-                        "bench");
+                        "emulate");
         assertThat(told.out())
                 .contains(
                         "Exit codes: 0 ok, 1 the check failed, 2 bad input or data, 3 inconclusive,",
@@ -144,9 +143,7 @@ class FrontDoorTest {
                 "loadtest review --help",
                 "loadtest log --help",
                 "replay --help",
-                "emulate --help",
-                "bench --help",
-                "bench decode --help"
+                "emulate --help"
             })
     void helpOfEachCommand_mentionsNothingThatIsNotBuilt(String command) {
         CommandRun told = help(command.split(" ", -1));
@@ -176,8 +173,7 @@ class FrontDoorTest {
                 "loadtest review",
                 "loadtest log",
                 "replay",
-                "emulate",
-                "bench decode"
+                "emulate"
             })
     void helpOfEachCommand_explainsEveryOption(String command) {
         CommandRun told = help((command + " --help").split(" ", -1));
@@ -199,7 +195,6 @@ class FrontDoorTest {
     void commandWithoutSubcommand_showsItsHelp() {
         assertThat(CommandRun.by()).isEqualTo(CommandRun.by("--help"));
         assertThat(CommandRun.by("loadtest")).isEqualTo(CommandRun.by("loadtest", "--help"));
-        assertThat(CommandRun.by("bench")).isEqualTo(CommandRun.by("bench", "--help"));
     }
 
     @ParameterizedTest
@@ -230,11 +225,6 @@ class FrontDoorTest {
                 .contains("--config FILE")
                 .contains("--print-example");
         assertThat(CommandRun.by("emulate", "--port").badInput()).contains("--port");
-    }
-
-    @Test
-    void benchHelp_offersWhatIsBuiltAndNothingElse() {
-        assertThat(offered(help("bench", "--help"))).containsExactly("decode");
     }
 
     private static CommandRun help(String... args) {

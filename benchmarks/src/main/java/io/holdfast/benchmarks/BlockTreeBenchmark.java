@@ -25,7 +25,7 @@ import org.openjdk.jmh.annotations.Warmup;
  *
  * <p>An operation of {@code ingest} is one block that is stored while another one is removed, the making of both names
  * included; one of {@code match} is a prefix of {@value #PREFIX} blocks, all of them resident. {@code gc.alloc.rate.norm}
- * is bytes per operation, and rounds to 0. Side by side with other indexers: {@code holdfast bench index}.
+ * is bytes per operation, and rounds to 0. Side by side with other indexers: {@code benchmarks/measure index bench}.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)

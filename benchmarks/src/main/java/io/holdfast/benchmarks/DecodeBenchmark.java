@@ -59,7 +59,7 @@ public class DecodeBenchmark {
     long seed;
 
     private final CountingSink counting = new CountingSink();
-    private final TreeIndex tree = new TreeIndex();
+    private final EngineBlocksIndex tree = new EngineBlocksIndex();
 
     /** Made by {@link #grow}, before anything is measured. */
     @SuppressWarnings("NullAway.Init")

@@ -6,6 +6,6 @@ public enum IndexKind {
     MAP;
 
     PrefixIndex create() {
-        return this == TREE ? new TreeIndex() : new MapIndex();
+        return this == TREE ? new EngineBlocksIndex() : new MapIndex();
     }
 }

@@ -1,5 +1,6 @@
 package io.holdfast.benchmarks;
 
+import io.holdfast.core.index.KvEventSink;
 import io.holdfast.events.KvEventDecoder;
 
 /**
@@ -30,7 +31,7 @@ final class SteadyFrames {
     }
 
     /** Decodes the next frames. */
-    void decode(int count, ChurnSink sink) {
+    void decode(int count, KvEventSink sink) {
         for (int i = 0; i < count; i++) {
             if (!decoder.decode(next(), sequence++, sink)) {
                 throw new IllegalStateException("A frame was refused: " + decoder.refusal() + ".");

@@ -53,7 +53,7 @@ class AllocationTest {
     @ParameterizedTest
     @EnumSource
     void decodeIntoTree_steady_allocatesNothing(EventStyle style) {
-        TreeIndex tree = new TreeIndex();
+        EngineBlocksIndex tree = new EngineBlocksIndex();
         new SteadyIndex(tree, new Churn(style, SIZE, /* withTokens= */ false, SEED));
         SteadyFrames frames = SteadyFrames.of(style, SIZE, SEED);
         frames.decode(frames.count(), tree);

@@ -17,7 +17,7 @@ class ChurnTest {
     @EnumSource
     void next_onePeriod_keepsTheSizeAndEndsWhereItBegan(EventStyle style) {
         Churn churn = new Churn(style, SIZE, /* withTokens= */ false, 1);
-        TreeIndex tree = new TreeIndex();
+        EngineBlocksIndex tree = new EngineBlocksIndex();
         churn.fill(tree);
         HoldRequest path = new HoldRequest(churn.path(3, Churn.SHARED + Churn.OWN), Duration.ofMinutes(1));
         assertThat(tree.match(path)).isEqualTo(path.blocks());
@@ -39,7 +39,7 @@ class ChurnTest {
     @EnumSource
     void mapAndTree_sameChurn_matchAlikeEverywhere(EventStyle style) {
         MapIndex map = new MapIndex();
-        TreeIndex tree = new TreeIndex();
+        EngineBlocksIndex tree = new EngineBlocksIndex();
         Churn forMap = new Churn(style, SIZE, /* withTokens= */ false, 2);
         Churn forTree = new Churn(style, SIZE, /* withTokens= */ false, 2);
         forMap.fill(map);

@@ -1,9 +1,5 @@
 package io.holdfast.benchmarks.index;
 
-import io.holdfast.app.bench.Figures;
-import io.holdfast.app.bench.ProcessTime;
-import io.holdfast.app.bench.StopWatch;
-import io.holdfast.app.bench.Times;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.util.function.IntFunction;

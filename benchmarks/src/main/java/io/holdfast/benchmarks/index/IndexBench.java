@@ -1,10 +1,6 @@
 package io.holdfast.benchmarks.index;
 
-import io.holdfast.app.bench.Figures;
-import io.holdfast.app.bench.ProcessTime;
-import io.holdfast.app.bench.StopWatch;
-import io.holdfast.app.bench.StopWatch.Span;
-import io.holdfast.app.bench.Times;
+import io.holdfast.benchmarks.index.StopWatch.Span;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.OptionalLong;

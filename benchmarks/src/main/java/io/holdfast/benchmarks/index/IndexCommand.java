@@ -1,7 +1,5 @@
 package io.holdfast.benchmarks.index;
 
-import io.holdfast.app.bench.BenchException;
-import io.holdfast.app.bench.Figures;
 import java.nio.file.Path;
 import java.util.Locale;
 import java.util.concurrent.Callable;

@@ -1,6 +1,5 @@
 package io.holdfast.benchmarks.index;
 
-import io.holdfast.app.bench.BenchException;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.ExitCode;
@@ -8,14 +7,14 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ScopeType;
 import picocli.CommandLine.Spec;
 
-/** The command of this room: workload files are written and the block index is measured on them. */
+/** The command of this room: workload files are written, and the block index and the decoder are measured. */
 @Command(
         name = "measure",
-        description = "Measures the block index, on workload files and with many blocks.",
+        description = "Measures the block index, on workload files and with many blocks, and what decoding costs.",
         mixinStandardHelpOptions = true,
         scope = ScopeType.INHERIT,
         synopsisSubcommandLabel = "COMMAND",
-        subcommands = {WorkloadCommand.class, IndexCommand.class, GrowthCommand.class})
+        subcommands = {WorkloadCommand.class, IndexCommand.class, GrowthCommand.class, DecodeCommand.class})
 final class IndexMain implements Runnable {
     @Spec
     private CommandSpec spec = CommandSpec.create();

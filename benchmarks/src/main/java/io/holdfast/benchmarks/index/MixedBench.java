@@ -1,9 +1,6 @@
 package io.holdfast.benchmarks.index;
 
-import io.holdfast.app.bench.BenchException;
-import io.holdfast.app.bench.Figures;
-import io.holdfast.app.bench.StopWatch.Span;
-import io.holdfast.app.bench.Times;
+import io.holdfast.benchmarks.index.StopWatch.Span;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.lang.management.ManagementFactory;

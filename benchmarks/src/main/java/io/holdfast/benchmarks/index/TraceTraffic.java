@@ -2,7 +2,6 @@ package io.holdfast.benchmarks.index;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.holdfast.app.bench.BenchException;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStream;

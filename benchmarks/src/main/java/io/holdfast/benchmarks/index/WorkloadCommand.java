@@ -1,6 +1,5 @@
 package io.holdfast.benchmarks.index;
 
-import io.holdfast.app.bench.BenchException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,6 +1,5 @@
 package io.holdfast.benchmarks.index;
 
-import io.holdfast.app.bench.BenchException;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;

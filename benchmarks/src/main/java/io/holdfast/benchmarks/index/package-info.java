@@ -1,8 +1,9 @@
 /**
- * The block index on workload files, side by side with other indexers, and its growth to many blocks.
+ * The block index on workload files, side by side with other indexers, its growth to many blocks, and recorded frames of real
+ * engines from bytes to tree.
  *
- * <p>Lives here: the generator and the reader of workload files, the phases of a run, and what checks the answers. Must not:
- * anything that the product runs, or an index that is not measured.
+ * <p>Lives here: the generator and the reader of workload files, the recordings, the phases of a run, stop watches, and what
+ * checks the answers. Must not: anything that the product runs, or an index that is not measured.
  */
 @NullMarked
 package io.holdfast.benchmarks.index;

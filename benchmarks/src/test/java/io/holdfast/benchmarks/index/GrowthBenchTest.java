@@ -2,7 +2,6 @@ package io.holdfast.benchmarks.index;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.app.bench.Figures;
 import java.util.ArrayDeque;
 import java.util.HashSet;
 import java.util.Queue;

@@ -2,7 +2,6 @@ package io.holdfast.benchmarks.index;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.app.bench.Figures;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -55,6 +54,8 @@ class WorkloadCommandTest {
                 .isEqualTo(2);
         assertThat(IndexMain.run("index", "bench", folder.resolve("nosuch").toString()))
                 .isEqualTo(2);
+        assertThat(IndexMain.run("decode", "--set", "nosuch")).isEqualTo(2);
+        assertThat(IndexMain.run("decode", "--rounds", "0")).isEqualTo(2);
     }
 
     private Path written(String name, String options) {

@@ -1,7 +1,7 @@
-package io.holdfast.app.bench;
+package io.holdfast.benchmarks.index;
 
 /** Time since its start: on the wall, and of all processors for all threads of this process, the JVM's own included. */
-public final class StopWatch {
+final class StopWatch {
     private static final double NANOS_PER_SECOND = 1e9;
 
     private final ProcessTime process;
@@ -14,17 +14,17 @@ public final class StopWatch {
         wallStart = System.nanoTime();
     }
 
-    public static StopWatch start(ProcessTime process) {
+    static StopWatch start(ProcessTime process) {
         return new StopWatch(process);
     }
 
     /** Stops it. */
-    public Span stop() {
+    Span stop() {
         long wall = System.nanoTime() - wallStart;
         long cpu = process.nanos() - cpuStart;
         return new Span(wall / NANOS_PER_SECOND, cpu / NANOS_PER_SECOND);
     }
 
     /** Seconds. */
-    public record Span(double wall, double cpu) {}
+    record Span(double wall, double cpu) {}
 }

@@ -1,7 +1,8 @@
-package io.holdfast.app.bench;
+package io.holdfast.benchmarks.index;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.benchmarks.CountingSink;
 import io.holdfast.events.KvEventDecoder;
 import java.util.List;
 import org.junit.jupiter.api.Test;

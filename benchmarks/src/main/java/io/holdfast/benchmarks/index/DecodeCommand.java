@@ -1,4 +1,4 @@
-package io.holdfast.app.bench;
+package io.holdfast.benchmarks.index;
 
 import java.util.List;
 import java.util.concurrent.Callable;

@@ -1,5 +1,6 @@
-package io.holdfast.app.bench;
+package io.holdfast.benchmarks.index;
 
+import io.holdfast.benchmarks.CountingSink;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
 import io.holdfast.events.KvEventDecoder;

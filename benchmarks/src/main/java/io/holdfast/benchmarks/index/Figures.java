@@ -1,4 +1,4 @@
-package io.holdfast.app.bench;
+package io.holdfast.benchmarks.index;
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -9,29 +9,29 @@ import java.util.List;
 import java.util.Locale;
 
 /** A line of named figures, as {@code key=value} pairs or as one JSON object. */
-public final class Figures {
+final class Figures {
     private final ObjectNode json = JsonNodeFactory.instance.objectNode();
     private final List<String> pairs = new ArrayList<>();
 
     /** The figures of one run, under the name that sets it apart from other indexers'. */
-    public static Figures of(String mode) {
+    static Figures of(String mode) {
         return new Figures().add("impl", "holdfast").add("mode", mode);
     }
 
-    public Figures add(String name, String value) {
+    Figures add(String name, String value) {
         json.put(name, value);
         pairs.add(name + "=" + value);
         return this;
     }
 
-    public Figures add(String name, long value) {
+    Figures add(String name, long value) {
         json.put(name, value);
         pairs.add(name + "=" + value);
         return this;
     }
 
     /** Rounded to this many decimals; what is no number, such as a rate over no time, is left out. */
-    public Figures add(String name, double value, int decimals) {
+    Figures add(String name, double value, int decimals) {
         if (Double.isFinite(value)) {
             json.put(name, BigDecimal.valueOf(value).setScale(decimals, RoundingMode.HALF_EVEN));
             pairs.add(name + "=" + String.format(Locale.ROOT, "%." + decimals + "f", value));
@@ -39,12 +39,12 @@ public final class Figures {
         return this;
     }
 
-    public Figures addHex(String name, long value) {
+    Figures addHex(String name, long value) {
         return add(name, String.format(Locale.ROOT, "%016x", value));
     }
 
     /** The percentiles that every list of single times is shown by. */
-    public Figures add(Times times) {
+    Figures add(Times times) {
         return add("p50_ns", times.quantile(0.5))
                 .add("p99_ns", times.quantile(0.99))
                 .add("p999_ns", times.quantile(0.999))
@@ -52,12 +52,12 @@ public final class Figures {
     }
 
     /** Whether there is nothing to be said against the run under this name. */
-    public boolean isZero(String name) {
+    boolean isZero(String name) {
         return json.path(name).asLong() == 0;
     }
 
     /** The figures as JSON, on one line. */
-    public String json() {
+    String json() {
         return json.toString();
     }
 

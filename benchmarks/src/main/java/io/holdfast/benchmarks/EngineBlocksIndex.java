@@ -8,7 +8,7 @@ import io.holdfast.core.index.Tier;
 import io.holdfast.core.index.TreeListener;
 
 /** {@link EngineBlocks} whose engine publishes a batch each millisecond. */
-final class TreeIndex implements PrefixIndex, TreeListener {
+final class EngineBlocksIndex implements PrefixIndex, TreeListener {
     private static final long NANOS_PER_BATCH = 1_000_000;
 
     private final EngineBlocks tree = new EngineBlocks(CacheTraits.vllm(), this);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Packs the frames of recorded sessions for `holdfast bench decode`: pack.py RECORDING OUT.frames.gz
+"""Packs the frames of recorded sessions for `benchmarks/measure decode`: pack-frames.py RECORDING OUT.frames.gz
 
 A recording is JSON lines, gzipped or not. vLLM: lines of type `frame`, whose `frames` are a message's parts in hex, the
 payload last. SGLang: lines with `frames`, each with `seq_hex` and `payload_hex`. A sequence that was seen is a replay and

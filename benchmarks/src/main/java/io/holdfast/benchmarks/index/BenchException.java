@@ -1,14 +1,14 @@
-package io.holdfast.app.bench;
+package io.holdfast.benchmarks.index;
 
 /** A fault that the person at the terminal can mend: its message is the one sentence that they see. */
-public final class BenchException extends RuntimeException {
+final class BenchException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
-    public BenchException(String sentence) {
+    BenchException(String sentence) {
         super(sentence);
     }
 
-    public BenchException(String sentence, Throwable cause) {
+    BenchException(String sentence, Throwable cause) {
         super(sentence, cause);
     }
 }

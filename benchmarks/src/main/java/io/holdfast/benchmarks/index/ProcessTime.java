@@ -1,4 +1,4 @@
-package io.holdfast.app.bench;
+package io.holdfast.benchmarks.index;
 
 import com.sun.management.OperatingSystemMXBean;
 import java.lang.foreign.Arena;
@@ -16,7 +16,7 @@ import java.util.Optional;
  * <p>The JVM's own figure moves in steps of 10 ms, which is a fifth of what a pass over all queries takes; so on Linux the
  * clock is asked itself.
  */
-public final class ProcessTime {
+final class ProcessTime {
     private static final int LINUX_CLOCK_PROCESS_CPUTIME_ID = 2;
     private static final long NANOS_PER_SECOND = 1_000_000_000;
 
@@ -25,7 +25,7 @@ public final class ProcessTime {
     private final MemorySegment answer = Arena.ofAuto().allocate(ValueLayout.JAVA_LONG, 2);
 
     @SuppressWarnings("restricted")
-    public ProcessTime() {
+    ProcessTime() {
         Linker linker = Linker.nativeLinker();
         clock = Optional.of(System.getProperty("os.name", ""))
                 .filter(name -> name.equals("Linux"))
@@ -36,7 +36,7 @@ public final class ProcessTime {
     }
 
     /** For one thread at a time. */
-    public long nanos() {
+    long nanos() {
         return clock.isPresent() && asked(clock.get())
                 ? answer.getAtIndex(ValueLayout.JAVA_LONG, 0) * NANOS_PER_SECOND
                         + answer.getAtIndex(ValueLayout.JAVA_LONG, 1)

@@ -1,26 +1,26 @@
-package io.holdfast.app.bench;
+package io.holdfast.benchmarks.index;
 
 import java.util.Arrays;
 
 /** Single times in nanoseconds; when there are more than it has room for, the newest replace the oldest. */
-public final class Times {
+final class Times {
     private final int[] nanos;
     private long count;
 
-    public Times(int room) {
+    Times(int room) {
         nanos = new int[room];
     }
 
-    public void add(long nanosTaken) {
+    void add(long nanosTaken) {
         nanos[(int) (count++ % nanos.length)] = (int) Math.min(Integer.MAX_VALUE, nanosTaken);
     }
 
-    public long count() {
+    long count() {
         return count;
     }
 
     /** The time that this share of all is below; 0 when there are none. */
-    public int quantile(double share) {
+    int quantile(double share) {
         int kept = (int) Math.min(count, nanos.length);
         if (kept == 0) {
             return 0;
@@ -29,7 +29,7 @@ public final class Times {
         return nanos[Math.min((int) (kept * share), kept - 1)];
     }
 
-    public static double median(double... values) {
+    static double median(double... values) {
         double[] sorted = values.clone();
         Arrays.sort(sorted);
         return sorted[sorted.length / 2];

@@ -1,4 +1,4 @@
-package io.holdfast.app.bench;
+package io.holdfast.benchmarks.index;
 
 import io.holdfast.core.index.CacheTraits;
 import java.io.BufferedInputStream;
@@ -28,7 +28,7 @@ record Frames(String name, CacheTraits traits, List<byte[]> payloads) {
         payloads = List.copyOf(payloads);
     }
 
-    /** The recordings of real engines that come with this command. */
+    /** The recordings of real engines that lie beside this class. */
     static List<Frames> recorded() {
         return RECORDED.stream().map(Frames::read).toList();
     }

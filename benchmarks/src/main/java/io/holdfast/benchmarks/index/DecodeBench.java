@@ -1,6 +1,7 @@
-package io.holdfast.app.bench;
+package io.holdfast.benchmarks.index;
 
-import io.holdfast.app.bench.StopWatch.Span;
+import io.holdfast.benchmarks.CountingSink;
+import io.holdfast.benchmarks.index.StopWatch.Span;
 import io.holdfast.core.index.BlockTree;
 import io.holdfast.core.index.BlockTree.Naming;
 import io.holdfast.core.index.Cache;
