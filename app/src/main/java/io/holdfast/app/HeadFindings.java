@@ -2,8 +2,9 @@ package io.holdfast.app;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.holdfast.app.HeadFinding.Example;
-import io.holdfast.app.HeadFinding.Passage;
+import io.holdfast.core.head.UnstableHead;
+import io.holdfast.core.head.UnstableHead.Example;
+import io.holdfast.core.head.UnstableHead.Passage;
 import io.holdfast.loadtest.replay.Trace;
 import io.holdfast.sidecar.Observation;
 import java.util.List;
@@ -12,24 +13,24 @@ import java.util.OptionalDouble;
 import java.util.stream.Collectors;
 
 /** Requests that differ early, in words and in JSON; those first that cost the most. */
-record HeadFindings(List<HeadFinding> heads) {
+record HeadFindings(List<UnstableHead> heads) {
     HeadFindings {
         heads = List.copyOf(heads);
     }
 
     static HeadFindings of(Observation seen) {
-        return new HeadFindings(seen.heads().stream().map(HeadFinding::of).toList());
+        return new HeadFindings(seen.heads());
     }
 
     static HeadFindings of(Trace.Recorded recorded, boolean showText) {
         return new HeadFindings(recorded.heads().stream()
-                .map(head -> HeadFinding.of(head, showText))
+                .map(head -> showText ? head : head.withoutExample())
                 .toList());
     }
 
     /** The first in a row of a table; only where there is one. */
     String line() {
-        HeadFinding first = heads.getFirst();
+        UnstableHead first = heads.getFirst();
         return number(first.requests()) + " requests differ after " + number(first.from()) + " tokens and are alike"
                 + " behind: " + number(first.againTokens()) + " computed again"
                 + (heads.size() > 1 ? ", and " + (heads.size() - 1) + " more" : "");
@@ -39,7 +40,7 @@ record HeadFindings(List<HeadFinding> heads) {
         heads.forEach(head -> print(text, head));
     }
 
-    private static void print(TerminalText text, HeadFinding head) {
+    private static void print(TerminalText text, UnstableHead head) {
         text.blank();
         text.paragraph(
                 "",
@@ -54,7 +55,7 @@ record HeadFindings(List<HeadFinding> heads) {
         head.example().ifPresent(example -> print(text, example));
     }
 
-    private static String parting(HeadFinding head) {
+    private static String parting(UnstableHead head) {
         String sooner = head.earliest() < head.from() ? " (some after " + number(head.earliest()) + ")" : "";
         return head.from() == 0
                 ? "differ in their first token"
@@ -98,7 +99,7 @@ record HeadFindings(List<HeadFinding> heads) {
     }
 
     void into(ArrayNode array) {
-        for (HeadFinding head : heads) {
+        for (UnstableHead head : heads) {
             ObjectNode node = array.addObject();
             node.put("requests", head.requests())
                     .put("fromToken", head.from())

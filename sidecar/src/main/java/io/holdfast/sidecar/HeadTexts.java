@@ -2,8 +2,6 @@ package io.holdfast.sidecar;
 
 import io.holdfast.core.head.UnstableHead;
 import io.holdfast.http.DetokenizeRoute;
-import io.holdfast.sidecar.Observation.Example;
-import io.holdfast.sidecar.Observation.Passage;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -18,19 +16,16 @@ final class HeadTexts {
         this.route = route;
     }
 
-    Example of(UnstableHead found) {
-        UnstableHead.Example example = found.example();
-        return new Example(example.from(), passage(example.before()), passage(example.one()), passage(example.other()));
+    UnstableHead of(UnstableHead found) {
+        return found.withTexts(this::text);
     }
 
-    private Passage passage(List<Integer> tokens) {
-        return new Passage(
-                tokens,
-                tokens.isEmpty()
-                        ? Optional.empty()
-                        : route.text(tokens)
-                                .toCompletableFuture()
-                                .completeOnTimeout(Optional.empty(), ANSWER_SECONDS, TimeUnit.SECONDS)
-                                .join());
+    private Optional<String> text(List<Integer> tokens) {
+        return tokens.isEmpty()
+                ? Optional.empty()
+                : route.text(tokens)
+                        .toCompletableFuture()
+                        .completeOnTimeout(Optional.empty(), ANSWER_SECONDS, TimeUnit.SECONDS)
+                        .join();
     }
 }

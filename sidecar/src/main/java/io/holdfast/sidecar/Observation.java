@@ -1,5 +1,6 @@
 package io.holdfast.sidecar;
 
+import io.holdfast.core.head.UnstableHead;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -131,51 +132,6 @@ public record Observation(
             OptionalDouble seconds,
             boolean worthHolding,
             String why) {}
-
-    /**
-     * Requests that share most of their tokens but differ early, so that no cache can spare them.
-     *
-     * @param requests how many
-     * @param from the first token that differs, counted from 0
-     * @param earliest the first that differs in those that part soonest
-     * @param sameTokens of a request after that, which are the same in content as in one before it, on average
-     * @param promptTokens of a request, on average
-     * @param againTokens that were computed again
-     * @param share of all prompt tokens that the engine was seen to compute
-     * @param seconds of prefill for what was computed again; empty while what prefill costs is unknown
-     * @param example two of them; only where somebody asked to see tokens of prompts
-     */
-    public record UnstableHead(
-            int requests,
-            int from,
-            int earliest,
-            long sameTokens,
-            long promptTokens,
-            long againTokens,
-            double share,
-            OptionalDouble seconds,
-            Optional<Example> example) {}
-
-    /**
-     * Where two requests part.
-     *
-     * @param from the first token that differs, counted from 0
-     * @param before what stands before it in both
-     * @param one what stands from there on in one of them
-     * @param other what stands from there on in the other
-     */
-    public record Example(int from, Passage before, Passage one, Passage other) {}
-
-    /**
-     * Tokens of a prompt.
-     *
-     * @param text as the engine's tokenizer has it; absent where it does not tell
-     */
-    public record Passage(List<Integer> tokens, Optional<String> text) {
-        public Passage {
-            tokens = List.copyOf(tokens);
-        }
-    }
 
     /**
      * What could be done about it.

@@ -18,7 +18,6 @@ import io.holdfast.events.FrameListener;
 import io.holdfast.http.DetokenizeRoute;
 import io.holdfast.kvcached.SegmentReader;
 import io.holdfast.sidecar.EngineFamily.Events;
-import io.holdfast.sidecar.Observation.Example;
 import io.holdfast.sidecar.Observation.Holding;
 import io.holdfast.sidecar.Observation.Prefill;
 import io.holdfast.sidecar.Observation.Readings;
@@ -40,6 +39,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
+import java.util.function.UnaryOperator;
 import java.util.random.RandomGenerator;
 
 /**
@@ -191,15 +191,15 @@ public final class Observer implements AutoCloseable {
 
     /** What was seen until now, without a token of any prompt; waits for the thread that applies the events. */
     public Observation look() {
-        return look(none -> Optional.empty());
+        return look(UnstableHead::withoutExample);
     }
 
     /** The same with two requests of each finding, as texts where the engine's tokenizer gives them. */
     public Observation lookWithExamples() {
-        return look(found -> Optional.of(texts.of(found)));
+        return look(texts::of);
     }
 
-    private Observation look(Function<UnstableHead, Optional<Example>> example) {
+    private Observation look(UnaryOperator<UnstableHead> shown) {
         String fault = thread.fault(controller);
         if (!fault.isEmpty()) {
             throw new IllegalStateException(fault);
@@ -216,7 +216,8 @@ public final class Observer implements AutoCloseable {
                     prefixes,
                     heads.stream()
                             .limit(MOST_HEADS)
-                            .map(each -> head(each, traffic.prefill(), example.apply(each)))
+                            .map(each ->
+                                    shown.apply(each).costing(traffic.prefill().seconds((double) each.againTokens())))
                             .toList());
         } catch (CompletionException e) {
             throw new IllegalStateException("The thread that applies the events gave no answer.", e);
@@ -229,8 +230,7 @@ public final class Observer implements AutoCloseable {
                 .join();
     }
 
-    private Observation look(
-            EngineView view, Traffic traffic, List<PrefixReport> all, List<Observation.UnstableHead> heads) {
+    private Observation look(EngineView view, Traffic traffic, List<PrefixReport> all, List<UnstableHead> heads) {
         EngineReadings now = view.readings();
         PrefillCost cost = traffic.prefill();
         double block = now.blockTokens().number().orElse(0);
@@ -316,19 +316,6 @@ public final class Observer implements AutoCloseable {
                 cost.seconds((double) again),
                 report.prefix().worthHolding(),
                 report.why());
-    }
-
-    private static Observation.UnstableHead head(UnstableHead found, PrefillCost cost, Optional<Example> example) {
-        return new Observation.UnstableHead(
-                found.requests(),
-                found.from(),
-                found.earliest(),
-                found.sameTokens(),
-                found.promptTokens(),
-                found.againTokens(),
-                found.share(),
-                cost.seconds((double) found.againTokens()),
-                example);
     }
 
     /** Of nested prefixes one request keeps all, so only those count from which none goes on. */

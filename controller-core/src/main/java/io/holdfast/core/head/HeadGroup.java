@@ -1,8 +1,10 @@
 package io.holdfast.core.head;
 
 import io.holdfast.core.head.UnstableHead.Example;
+import io.holdfast.core.head.UnstableHead.Passage;
 import java.util.Arrays;
-import java.util.List;
+import java.util.Optional;
+import java.util.OptionalDouble;
 
 /** Prompts that share content behind heads that differ. */
 final class HeadGroup {
@@ -15,12 +17,13 @@ final class HeadGroup {
     private int earliest = Integer.MAX_VALUE;
     private long promptTokens;
     private long againTokens;
-    private Example example;
+    /** Absent before the second request. */
+    private Optional<Example> example = Optional.empty();
+
     private boolean kept = true;
 
     /** @param first the prompt whose content the others have as well */
     HeadGroup(Prompt first) {
-        example = new Example(0, List.of(), List.of(), List.of());
         first.joins(this);
     }
 
@@ -32,11 +35,11 @@ final class HeadGroup {
         requests++;
         promptTokens += prompt.tokens.length;
         againTokens += prompt.same;
-        example = new Example(
+        example = Optional.of(new Example(
                 prompt.parting,
                 slice(prompt, prompt.parting - BEFORE, prompt.parting),
                 slice(other, prompt.parting, prompt.parting + AFTER),
-                slice(prompt, prompt.parting, prompt.parting + AFTER));
+                slice(prompt, prompt.parting, prompt.parting + AFTER)));
     }
 
     /** More of one that was added became known. */
@@ -45,10 +48,12 @@ final class HeadGroup {
         againTokens += moreAgain;
     }
 
-    private static List<Integer> slice(Prompt prompt, int from, int to) {
-        return Arrays.stream(prompt.tokens, Math.max(0, from), Math.min(to, prompt.tokens.length))
-                .boxed()
-                .toList();
+    private static Passage slice(Prompt prompt, int from, int to) {
+        return new Passage(
+                Arrays.stream(prompt.tokens, Math.max(0, from), Math.min(to, prompt.tokens.length))
+                        .boxed()
+                        .toList(),
+                Optional.empty());
     }
 
     int requests() {
@@ -80,6 +85,7 @@ final class HeadGroup {
                 promptTokens / again,
                 againTokens,
                 (double) againTokens / Math.max(1, computedTokens),
+                OptionalDouble.empty(),
                 example);
     }
 }

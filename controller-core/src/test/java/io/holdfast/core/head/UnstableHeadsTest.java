@@ -100,12 +100,13 @@ final class UnstableHeadsTest {
         assertThat(head.againTokens()).isBetween(19 * (PROMPT - 100L), 19L * PROMPT);
         assertThat(head.promptTokens()).isBetween(PROMPT + 12L + TEXT - blockTokens, PROMPT + 12L + TEXT);
         assertThat(head.share()).isBetween(0.8, 0.95);
-        assertThat(head.example().from()).isEqualTo(10);
-        assertThat(head.example().before()).containsExactly(502, 503, 504, 505, 506, 507, 508, 509);
-        assertThat(head.example().one().subList(0, 2))
-                .isNotEqualTo(head.example().other().subList(0, 2));
-        assertThat(head.example().one().subList(2, 10))
-                .isEqualTo(head.example().other().subList(2, 10))
+        UnstableHead.Example example = head.example().orElseThrow();
+        assertThat(example.from()).isEqualTo(10);
+        assertThat(example.before().tokens()).containsExactly(502, 503, 504, 505, 506, 507, 508, 509);
+        assertThat(example.one().tokens().subList(0, 2))
+                .isNotEqualTo(example.other().tokens().subList(0, 2));
+        assertThat(example.one().tokens().subList(2, 10))
+                .isEqualTo(example.other().tokens().subList(2, 10))
                 .isEqualTo(Arrays.stream(systemPrompt).limit(8).boxed().toList());
     }
 

@@ -319,7 +319,7 @@ final class RecordingLines implements TraceLines {
         builder.recorded(new Trace.Recorded(
                 headless,
                 heads.found().stream()
-                        .map(head -> RecordedHead.of(head, cost.seconds((double) head.againTokens())))
+                        .map(head -> head.costing(cost.seconds((double) head.againTokens())))
                         .toList()));
         return builder.build();
     }

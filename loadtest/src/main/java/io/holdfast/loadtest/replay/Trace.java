@@ -1,5 +1,6 @@
 package io.holdfast.loadtest.replay;
 
+import io.holdfast.core.head.UnstableHead;
 import io.holdfast.loadtest.LoadTestException;
 import java.util.Arrays;
 import java.util.List;
@@ -29,7 +30,7 @@ public final class Trace {
      * @param headless requests that are left out, since how they begin is not recorded
      * @param heads requests that share most of their tokens but differ early, those first that cost the most
      */
-    public record Recorded(int headless, List<RecordedHead> heads) {
+    public record Recorded(int headless, List<UnstableHead> heads) {
         public Recorded {
             heads = List.copyOf(heads);
         }
