@@ -12,6 +12,7 @@ import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.engine.Speed;
 import io.holdfast.rules.sglang.SglangSettings;
 import io.holdfast.storm.VirtualNetwork.Reply;
+import java.time.Duration;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.SplittableRandom;
@@ -26,16 +27,24 @@ final class PlayedTouches {
     private final VirtualNetwork network;
     private final BooleanSupplier alive;
     private final Consumer<PinCommand> watch;
+    private final Consumer<PinCommand> renewing;
 
     /**
      * @param life a name that no other life of any sidecar has
      * @param watch told of each touch that leaves
+     * @param renewing told of each renewal of a lease that leaves
      */
-    PlayedTouches(String life, VirtualNetwork network, BooleanSupplier alive, Consumer<PinCommand> watch) {
+    PlayedTouches(
+            String life,
+            VirtualNetwork network,
+            BooleanSupplier alive,
+            Consumer<PinCommand> watch,
+            Consumer<PinCommand> renewing) {
         this.life = life;
         this.network = network;
         this.alive = alive;
         this.watch = watch;
+        this.renewing = renewing;
     }
 
     /** Of nobody, to look at. */
@@ -46,7 +55,7 @@ final class PlayedTouches {
         VirtualEngine engine =
                 new VirtualEngine("engine", time, SglangSettings.defaults(), new Speed(30, 4_000, 15_000, 1), oracle);
         VirtualNetwork network = new VirtualNetwork("nobody", time, random, oracle, new Disk(time), engine);
-        return new PlayedTouches("nobody", network, () -> false, _ -> {});
+        return new PlayedTouches("nobody", network, () -> false, _ -> {}, _ -> {});
     }
 
     /** As {@code session_hold}. */
@@ -57,6 +66,20 @@ final class PlayedTouches {
     /** As {@code priority_touch}. */
     Backend priorities() {
         return new Priorities();
+    }
+
+    /** By pins that end by themselves a minute after their last renewal. */
+    Backend leases() {
+        return new Leases();
+    }
+
+    /** Returns whether the session is a lease of this life. */
+    boolean leased(String session) {
+        return session.startsWith(lease());
+    }
+
+    private String lease() {
+        return "lease-" + life + "-";
     }
 
     /** The real one. */
@@ -173,6 +196,58 @@ final class PlayedTouches {
             return send(
                     command.prefix().tokensOf(command.blocks()),
                     RequestOptions.of(1).withPriority(StormSidecar.PRIORITY));
+        }
+
+        @Override
+        public CompletionStage<Outcome> unpin(List<String> handles) {
+            throw new AssertionError("Nobody can take back " + handles);
+        }
+    }
+
+    private final class Leases implements Backend {
+        private static final Duration TIME = Duration.ofSeconds(60);
+        private static final Duration RENEWED = Duration.ofSeconds(20);
+
+        @Override
+        public String name() {
+            return "lease";
+        }
+
+        @Override
+        public BackendTraits traits() {
+            return BackendTraits.soft().needing(Need.TOKENS).byCall().endingAfter(TIME, RENEWED);
+        }
+
+        @Override
+        public CompletionStage<Capabilities> probe() {
+            return asked();
+        }
+
+        @Override
+        public String handle(PinCommand command) {
+            return Long.toString(command.lastBlock());
+        }
+
+        @Override
+        public CompletionStage<Outcome> pin(PinCommand command) {
+            watch.accept(command);
+            return leased(command);
+        }
+
+        @Override
+        public CompletionStage<Outcome> renew(PinCommand command) {
+            renewing.accept(command);
+            return leased(command);
+        }
+
+        private CompletionStage<Outcome> leased(PinCommand command) {
+            int[] tokens = command.prefix().tokensOf(command.blocks());
+            return call(answer -> network.lease(lease() + handle(command), tokens, TIME.toNanos(), answer))
+                    .thenApply(outcome -> outcome.cachedTokens().isEmpty()
+                            ? outcome
+                            : outcome.cachedTokens().getAsLong() == 0
+                                    ? new Outcome(Kind.MISSING, "it is not there")
+                                    : new Outcome(Kind.ACCEPTED, outcome.reason()));
         }
 
         @Override

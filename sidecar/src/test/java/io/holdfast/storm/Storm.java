@@ -442,7 +442,7 @@ final class Storm {
                 .flatMap(process -> process.sidecar().stream())
                 .anyMatch(StormSidecar::switched);
         biting += engine.isUp() && engine.guard() > 0 && 4 * judge.heldTokens(engine) >= engine.guard() ? 1 : 0;
-        if (variant.lasts()) {
+        if (variant.counts()) {
             processes.stream().filter(process -> homes.get(process) == engine).forEach(judge::countsEnough);
         }
         if (engine.ranks().stream().anyMatch(oracle::stopped) && random.nextInt(10) == 0) {

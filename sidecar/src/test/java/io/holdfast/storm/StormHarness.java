@@ -42,7 +42,7 @@ final class StormHarness {
                 2048,
                 way == Way.PIN_BLOCKS ? Variant.PIN_GPU : Variant.STOCK,
                 way == Way.PRIORITY_TOUCH ? Eviction.PRIORITY : Eviction.LRU,
-                way == Way.SESSION_HOLD,
+                way == Way.SESSION_HOLD || way == Way.LEASE,
                 0);
         engine = new VirtualEngine("engine", time, settings, new Speed(microsPerToken, 2_000, 5_000, 1), oracle);
         process = new StormProcess("sidecar", time, coins, oracle, engine, written, 0);

@@ -177,6 +177,7 @@ final class StormSidecar {
         PIN_BLOCKS,
         SESSION_HOLD,
         PRIORITY_TOUCH,
+        LEASE,
         KEEP_WARM,
         DRY_RUN
     }
@@ -215,7 +216,7 @@ final class StormSidecar {
         this.network = network;
         this.disk = disk;
         this.store = store;
-        this.touches = new PlayedTouches(id + "-" + time.now(), network, () -> alive, this::watch);
+        this.touches = new PlayedTouches(id + "-" + time.now(), network, () -> alive, this::watch, this::watchRenewal);
         Executor acting = task -> disk.execute(() -> {
             if (alive) {
                 task.run();
@@ -229,6 +230,7 @@ final class StormSidecar {
                     case PIN_BLOCKS -> new Backends(new PlayedBackend(), List.of(), Optional.of(this::sendAtOnce));
                     case SESSION_HOLD -> holding(touches.sessions(), written);
                     case PRIORITY_TOUCH -> holding(touches.priorities(), written);
+                    case LEASE -> holding(touches.leases(), written);
                     case KEEP_WARM -> holding(touches.warm(), written);
                 },
                 new Ledger(new PlayedStore()),
@@ -340,13 +342,34 @@ final class StormSidecar {
 
     /** A touch leaves. */
     private void watch(PinCommand command) {
+        watch(
+                command,
+                before.holds().stream()
+                        .filter(hold -> hold.id() == command.holdId())
+                        .allMatch(hold -> hold.state() != HoldState.RELEASED && hold.state() != HoldState.EXPIRING));
+    }
+
+    /** A renewal leaves, for whichever of the holds that share the pin. */
+    private void watchRenewal(PinCommand command) {
+        watch(
+                command,
+                before.holds().stream()
+                        .anyMatch(hold -> hold.state() == HoldState.HELD
+                                && hold.heldBlocks() == command.blocks()
+                                && ends(hold, command)));
+    }
+
+    /** Returns whether what is held ends where the command does; of what no client asked for that is not known. */
+    private boolean ends(HoldView hold, PinCommand command) {
+        long[] path = asked.get(hold.id());
+        return path == null || path[command.blocks() - 1] == command.lastBlock();
+    }
+
+    private void watch(PinCommand command, boolean wanted) {
         // What the last poll decided it may have decided before it heard.
         EngineView view = before;
         Optional<String> unwanted =
                 view.paused().flatMap(_ -> controller.view().paused()).map(why -> "though it was told to stop: " + why);
-        boolean wanted = view.holds().stream()
-                .filter(hold -> hold.id() == command.holdId())
-                .allMatch(hold -> hold.state() != HoldState.RELEASED && hold.state() != HoldState.EXPIRING);
         network.touches(
                 command.lastBlock(),
                 unwanted.or(() -> wanted ? Optional.empty() : Optional.of("whose hold was given up")),
@@ -407,6 +430,11 @@ final class StormSidecar {
 
     EngineView view() {
         return controller.view();
+    }
+
+    /** Returns whether a session is a lease of this life; of one before it nothing is known, and it ends by itself. */
+    boolean leased(String session) {
+        return touches.leased(session);
     }
 
     /** What the engine has, or may have, for us. */

@@ -13,6 +13,8 @@ enum StormVariant {
     SESSION_HOLD(Way.SESSION_HOLD, Variant.STOCK, Eviction.LRU, false),
     /** Stock SGLang that evicts by priority. */
     PRIORITY_TOUCH(Way.PRIORITY_TOUCH, Variant.STOCK, Eviction.PRIORITY, false),
+    /** An engine whose pins end by themselves in time, played by sessions that it closes itself. */
+    LEASE(Way.LEASE, Variant.STOCK, Eviction.LRU, false),
     /** Stock SGLang as it is. */
     KEEP_WARM(Way.KEEP_WARM, Variant.STOCK, Eviction.LRU, false),
     /** Stock vLLM. */
@@ -35,7 +37,8 @@ enum StormVariant {
         return switch (new SplittableRandom(~seed).nextInt(10)) {
             case 0, 1 -> PIN_BLOCKS;
             case 2, 3 -> SESSION_HOLD;
-            case 4, 5, 6 -> PRIORITY_TOUCH;
+            case 4, 5 -> PRIORITY_TOUCH;
+            case 6 -> LEASE;
             case 7 -> KEEP_WARM;
             default -> KEEP_WARM_VLLM;
         };
@@ -51,7 +54,12 @@ enum StormVariant {
         return this == PRIORITY_TOUCH;
     }
 
+    /** Whether something is protected that no call of a sidecar ends, so that it has to be counted until it is over. */
+    boolean counts() {
+        return lasts() || this == LEASE;
+    }
+
     boolean sessions() {
-        return this == SESSION_HOLD;
+        return this == SESSION_HOLD || this == LEASE;
     }
 }

@@ -37,6 +37,23 @@ final class TouchJudge {
         return exact;
     }
 
+    /** Blocks that a sidecar has to count, since they are protected and it cannot end that. */
+    private Set<Long> counting(StormProcess process, VirtualEngine engine) {
+        if (variant.lasts()) {
+            return oracle.touches.preferred(process.name, engine);
+        }
+        Set<Long> leased = new HashSet<>();
+        process.sidecar()
+                .ifPresent(sidecar -> oracle.touches
+                        .sessions(process.name, engine)
+                        .forEach((session, blocks) -> {
+                            if (sidecar.leased(session)) {
+                                leased.addAll(blocks);
+                            }
+                        }));
+        return leased;
+    }
+
     /** From the decision to touch on all of it counts, until the events show that it went; but it is counted once a tick. */
     void countsEnough(StormProcess process) {
         VirtualEngine engine = process.engine();
@@ -45,7 +62,7 @@ final class TouchJudge {
                 && process.sidecar().filter(StormSidecar::knowsBlocks).isPresent();
         boolean enough = !tells
                 || process.sidecar().orElseThrow().countedTokens()
-                        >= oracle.touches.preferred(process.name, engine).size() * (long) engine.page();
+                        >= counting(process, engine).size() * (long) engine.page();
         int times = enough ? 0 : tooFew.merge(process, 1, Integer::sum);
         if (enough) {
             tooFew.remove(process);
@@ -53,7 +70,7 @@ final class TouchJudge {
             oracle.fail(
                     "less is counted than is protected",
                     process.name + ": " + process.sidecar().orElseThrow().countedTokens() + " counted, "
-                            + oracle.touches.preferred(process.name, engine).size() * engine.page() + " protected, "
+                            + counting(process, engine).size() * engine.page() + " protected, "
                             + process.sidecar().orElseThrow().describe());
         }
     }

@@ -19,6 +19,9 @@ import java.util.function.Supplier;
  * Priorities. A block is protected for a sidecar from the moment at which its request was served until the block is removed.
  * The engine's own word for it is the priority, which somebody else's request may have given it as well.
  *
+ * Leases. They are sessions that the engine closes itself, so long after the last call in their name. None is left in the end,
+ * and while one of this life of a sidecar is there, the sidecar counts it.
+ *
  * Touches. Whatever is sent, for whichever backend, is sent for a hold that is wanted, while nobody has said stop; and not for
  * a prefix that is gone and known to be.
  */
@@ -70,6 +73,12 @@ final class TouchOracle {
     void opens(String who, String session) {
         if (closed.contains(session) || owners.putIfAbsent(session, who) != null) {
             failure.accept("a session is used twice", who + " sends " + session);
+        }
+    }
+
+    void leases(String who, String session) {
+        if (!who.equals(owners.computeIfAbsent(session, _ -> who))) {
+            failure.accept("somebody else's lease is renewed", who + " renews " + session);
         }
     }
 

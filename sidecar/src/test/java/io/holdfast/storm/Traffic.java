@@ -135,7 +135,7 @@ final class Traffic {
     void special(StormVariant variant) {
         RequestOptions options = RequestOptions.of(1);
         switch (variant) {
-            case SESSION_HOLD -> {
+            case SESSION_HOLD, LEASE -> {
                 if (random.nextBoolean()) {
                     engine.closeSession("user-" + random.nextInt(3));
                     return;

@@ -106,6 +106,9 @@ final class VirtualEngine {
     private final Speed speed;
     private final StormOracle oracle;
     private final List<Ear> ears = new ArrayList<>();
+    /** Until when each lease lasts. */
+    private final Map<String, Long> leases = new HashMap<>();
+
     private final Deque<Call> inbox = new ArrayDeque<>();
     private final Deque<Frame> past = new ArrayDeque<>();
     private final boolean vllm;
@@ -323,6 +326,33 @@ final class VirtualEngine {
                     answer.accept(done);
                 },
                 () -> answer.accept(false));
+    }
+
+    /** Keeps a prefix that is there by a session, which it closes itself so long after the last call in its name. */
+    void lease(String session, int[] tokens, long nanos, IntConsumer served, Runnable lost) {
+        if (up && !Arrays.stream(names(tokens)).allMatch(this::resident)) {
+            served.accept(0);
+            return;
+        }
+        Runnable over = () -> {
+            leases.put(session, time.now() + nanos);
+            time.after(nanos, () -> {
+                if (leases.getOrDefault(session, 0L) <= time.now()) {
+                    closeSession(session);
+                }
+            });
+        };
+        ask(
+                tokens,
+                RequestOptions.of(1).withSession(session),
+                _ -> {
+                    over.run();
+                    served.accept(tokens.length);
+                },
+                () -> {
+                    over.run();
+                    lost.run();
+                });
     }
 
     void closeSession(String session) {

@@ -124,6 +124,16 @@ final class VirtualNetwork {
                         lost));
     }
 
+    /**
+     * Has the engine keep a prefix for so long, or for so long anew, in this name; the answer counts the tokens, 0 where the
+     * prefix is not there.
+     */
+    void lease(String session, int[] tokens, long nanos, Consumer<Reply> answer) {
+        VirtualEngine to = engine;
+        oracle.touches.leases(who, session);
+        new Request(TIME_LIMIT, answer).begin((served, lost) -> to.lease(session, tokens, nanos, served, lost));
+    }
+
     /** A touch is about to leave; {@code certain} is what the sidecar says of its view of the cache. */
     void touches(long lastBlock, Optional<String> unwanted, boolean certain) {
         boolean told = certain && oracle.watching() && oracle.isFair(who, 20 * Timeline.SECOND);
