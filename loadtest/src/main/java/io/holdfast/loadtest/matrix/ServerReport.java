@@ -7,6 +7,7 @@ import io.holdfast.loadtest.measure.LoadResult;
 import io.holdfast.loadtest.measure.Metric;
 import io.holdfast.loadtest.measure.Quantity;
 import io.holdfast.loadtest.measure.ResultFile;
+import io.holdfast.loadtest.sweep.Cliff;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -76,17 +77,32 @@ public record ServerReport(
         judged.forEach(each -> says.add(each.text(contents.reference())));
         if (contents.swept()) {
             cells.forEach((cell, variants) ->
-                    cliff(contents, variants).ifPresent(found -> says.add("In " + cell + ": " + found.text())));
+                    cliff(contents, variants).ifPresent(found -> says.add("In " + cell + ": " + found)));
         }
         return new ServerReport(table(contents, cells, notStarted), notStarted, judged, says);
     }
 
-    private static Optional<Cliff> cliff(VariantFile.Contents contents, Map<String, List<LoadResult>> variants) {
+    private static Optional<String> cliff(VariantFile.Contents contents, Map<String, List<LoadResult>> variants) {
         List<Cliff.Point> points = new ArrayList<>();
         contents.variants()
                 .forEach(variant -> mean(variants, variant.name(), RATE)
                         .ifPresent(rate -> points.add(new Cliff.Point(variant.name(), rate))));
-        return Cliff.of(points);
+        return cliff(points);
+    }
+
+    /** Returns where throughput falls off over a sweep, and which point to take; absent for fewer than two points. */
+    static Optional<String> cliff(List<Cliff.Point> points) {
+        if (points.size() < 2) {
+            return Optional.empty();
+        }
+        return Cliff.of(points).map(cliff -> cliff.text("tok/s")).or(() -> {
+            Cliff.Point taken = Cliff.nearlyBest(points);
+            return Optional.of(String.format(
+                    Locale.ROOT,
+                    "Throughput falls by half nowhere. Take %s (%.1f tok/s).",
+                    taken.level(),
+                    taken.value()));
+        });
     }
 
     /** Of {@code tp2/b8/512tok/pass1} what is between the variant and the pass. */

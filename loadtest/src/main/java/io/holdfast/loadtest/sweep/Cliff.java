@@ -22,33 +22,39 @@ public record Cliff(Point before, Point after, Point best, Point recommended) {
         for (int i = 1; i < points.size(); i++) {
             Point before = points.get(i - 1);
             Point after = points.get(i);
-            if (after.value() > 0 && before.value() > COLLAPSE * after.value()) {
+            if (before.value() > COLLAPSE * after.value()) {
                 List<Point> sound = points.subList(0, i);
                 Point best = sound.stream()
                         .reduce((one, other) -> other.value() > one.value() ? other : one)
                         .orElseThrow();
-                Point recommended = sound.stream()
-                        .filter(point -> point.value() >= NEARLY * best.value())
-                        .findFirst()
-                        .orElse(best);
-                return Optional.of(new Cliff(before, after, best, recommended));
+                return Optional.of(new Cliff(before, after, best, nearlyBest(sound)));
             }
         }
         return Optional.empty();
+    }
+
+    /** Returns the first of some levels in their order that does nearly as much as the one that does most. */
+    public static Point nearlyBest(List<Point> points) {
+        double best = points.stream().mapToDouble(Point::value).max().orElseThrow();
+        return points.stream()
+                .filter(point -> point.value() >= NEARLY * best)
+                .findFirst()
+                .orElseThrow();
     }
 
     /** In a sentence, with what is measured in words such as {@code tok/s}. */
     public String text(String unit) {
         return String.format(
                 Locale.ROOT,
-                "From %s to %s the server falls off a cliff, from %.1f to %.1f %s, a factor of %.1f; stay at %s (%.1f"
-                        + " %s)%s.",
+                "From %s to %s the server falls off a cliff, from %.1f to %.1f %s%s; stay at %s (%.1f" + " %s)%s.",
                 before.level(),
                 after.level(),
                 before.value(),
                 after.value(),
                 unit,
-                before.value() / after.value(),
+                after.value() > 0
+                        ? String.format(Locale.ROOT, ", a factor of %.1f", before.value() / after.value())
+                        : "",
                 recommended.level(),
                 recommended.value(),
                 unit,

@@ -16,6 +16,7 @@ import io.holdfast.loadtest.measure.Metric;
 import io.holdfast.loadtest.measure.Quantity;
 import io.holdfast.loadtest.measure.ResultFile;
 import io.holdfast.loadtest.run.VirtualServer;
+import io.holdfast.loadtest.sweep.Cliff;
 import io.holdfast.rules.engine.Speed;
 import io.holdfast.rules.fault.GpuFault;
 import io.holdfast.rules.sglang.SglangSettings;
@@ -242,22 +243,17 @@ final class ServerCompareTest {
 
     @Test
     void publishedSweep_fallsOffBetween20And24() {
-        Cliff cliff = Cliff.of(List.of(
+        assertThat(ServerReport.cliff(List.of(
                         new Cliff.Point("12/768", 293.9),
                         new Cliff.Point("16/1024", 318.1),
                         new Cliff.Point("20/1280", 326.2),
-                        new Cliff.Point("24/2048", 121.4)))
-                .orElseThrow();
-        assertThat(cliff.before()).hasValue(2);
-        assertThat(cliff.recommended()).isEqualTo(1);
-        assertThat(cliff.text())
-                .isEqualTo("From 20/1280 to 24/2048 throughput falls from 326.2 to 121.4 tok/s, more than by half. Take"
-                        + " 16/1024 (318.1 tok/s). What lies between it and 20/1280 gains less than 5 %.");
-        assertThat(Cliff.of(List.of(new Cliff.Point("a", 1), new Cliff.Point("b", 2)))
-                        .orElseThrow()
-                        .text())
-                .isEqualTo("Throughput falls by half nowhere. Take b (2.0 tok/s).");
-        assertThat(Cliff.of(List.of(new Cliff.Point("a", 1)))).isEmpty();
+                        new Cliff.Point("24/2048", 121.4))))
+                .hasValue("From 20/1280 to 24/2048 the server falls off a cliff, from 326.2 to 121.4 tok/s, a factor of"
+                        + " 2.7; stay at 16/1024 (318.1 tok/s), which is within 5 % of the best, 20/1280 (326.2), and"
+                        + " further from the cliff.");
+        assertThat(ServerReport.cliff(List.of(new Cliff.Point("a", 1), new Cliff.Point("b", 2))))
+                .hasValue("Throughput falls by half nowhere. Take b (2.0 tok/s).");
+        assertThat(ServerReport.cliff(List.of(new Cliff.Point("a", 1)))).isEmpty();
     }
 
     @Test

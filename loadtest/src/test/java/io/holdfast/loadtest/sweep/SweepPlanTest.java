@@ -115,6 +115,11 @@ final class SweepPlanTest {
                         + " of 2.7; stay at batch 16 (318.1 tok/s), which is within 5 % of the best, batch 20 (326.2),"
                         + " and further from the cliff.");
         assertThat(Cliff.of(List.of(new Point("a", 100), new Point("b", 60)))).isEmpty();
+        assertThat(Cliff.of(List.of(new Point("a", 100), new Point("b", 0)))
+                        .orElseThrow()
+                        .text("tok/s"))
+                .isEqualTo("From a to b the server falls off a cliff, from 100.0 to 0.0 tok/s; stay at a (100.0 tok/s),"
+                        + " the best before it.");
     }
 
     /** A published sweep over memory whose pinned legs always ran second: -22 % at every level, with memory to spare as well. */
