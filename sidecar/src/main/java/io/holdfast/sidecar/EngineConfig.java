@@ -11,15 +11,24 @@ import io.holdfast.core.budget.RequestSizes;
 import io.holdfast.core.effect.EffectSettings;
 import io.holdfast.core.plan.AutomaticHolds;
 import io.holdfast.events.VllmHashing.Algorithm;
+import io.holdfast.http.EngineHttpSettings;
 import io.holdfast.lmcache.LmcacheBackend;
+import io.holdfast.sglang.PinBlocksBackend;
+import io.holdfast.sglang.PinPrefixBackend;
+import io.holdfast.sglang.PriorityTouchBackend;
+import io.holdfast.sglang.SessionHoldBackend;
+import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.function.Function;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * What the operator decided about one engine.
@@ -97,18 +106,44 @@ public record EngineConfig(
 
     /** The families of engines that there are. */
     public enum EngineType {
-        SGLANG(new SglangFamily()),
-        VLLM(new VllmFamily());
+        SGLANG(
+                "--context-length",
+                SessionHoldBackend.NAME,
+                PinBlocksBackend.NAME,
+                PriorityTouchBackend.NAME,
+                KeepWarmBackend.NAME,
+                PinPrefixBackend.NAME,
+                LmcacheBackend.NAME),
+        VLLM("--max-model-len", KeepWarmBackend.NAME, LmcacheBackend.NAME);
 
-        @SuppressWarnings("ImmutableEnumChecker") // a family has no state
-        private final EngineFamily family;
+        private final String contextFlag;
 
-        EngineType(EngineFamily family) {
-            this.family = family;
+        @SuppressWarnings("ImmutableEnumChecker") // the list is unmodifiable
+        private final List<String> backends;
+
+        EngineType(String contextFlag, String... own) {
+            this.contextFlag = contextFlag;
+            this.backends = Stream.of(Stream.of(AutoBackend.NAME), Stream.of(own), Stream.of(DryRunBackend.NAME))
+                    .flatMap(Function.identity())
+                    .toList();
         }
 
-        EngineFamily family() {
-            return family;
+        /** The engine's flag that bounds its longest request. */
+        String contextFlag() {
+            return contextFlag;
+        }
+
+        /** Names of the backends that such an engine may be configured with, the default first. */
+        List<String> backends() {
+            return backends;
+        }
+
+        /** Names of the backends of all types. */
+        static List<String> allBackends() {
+            return Arrays.stream(values())
+                    .flatMap(type -> type.backends.stream())
+                    .distinct()
+                    .toList();
         }
     }
 
@@ -142,12 +177,12 @@ public record EngineConfig(
                 "replay",
                 replay.orElse(""),
                 "the engine publishes there: write its replay_endpoint, which is another port");
-        List<String> backends = BackendRegistry.names(type.family());
+        List<String> backends = type.backends();
         require(
                 backends.contains(backend),
                 "backend",
                 backend,
-                (BackendRegistry.names().contains(backend)
+                (EngineType.allBackends().contains(backend)
                                 ? "an engine of type " + type.name().toLowerCase(Locale.ROOT)
                                         + " has none of that name: "
                                 : "")
@@ -234,7 +269,7 @@ public record EngineConfig(
                 Optional.empty(),
                 Optional.empty(),
                 Optional.empty(),
-                BackendRegistry.names(type.family()).getFirst(),
+                type.backends().getFirst(),
                 OptionalInt.empty(),
                 AutomaticHolds.WHERE_EVICTABLE,
                 Duration.ofMinutes(5),
@@ -243,7 +278,7 @@ public record EngineConfig(
                 ControllerSettings.OWN_REQUESTS_AN_HOUR,
                 0.5,
                 Optional.empty(),
-                readings(BackendRegistry.names(type.family()).getFirst()),
+                readings(type.backends().getFirst()),
                 Duration.ofMillis(100),
                 Optional.of(EffectSettings.DEFAULTS),
                 Optional.empty(),
@@ -273,7 +308,7 @@ public record EngineConfig(
     ControllerSettings controllerSettings() {
         return new ControllerSettings(
                 id,
-                new BudgetSettings(share, requestSizes, family().contextFlag()),
+                new BudgetSettings(share, requestSizes, type.contextFlag()),
                 !publishes()
                         ? AutomaticHolds.OFF
                         // What is decided and not done harms nobody, and shows what would be held.
@@ -296,8 +331,16 @@ public record EngineConfig(
         return kvcachedLimit.orElseGet(LimitConfig::defaults);
     }
 
-    EngineFamily family() {
-        return type.family();
+    /**
+     * Settings of the connection to the engine.
+     *
+     * @throws IOException with one sentence, where the certificates cannot be read
+     */
+    EngineHttpSettings http() throws IOException {
+        EngineHttpSettings settings = EngineHttpSettings.of(url);
+        return caFile.isEmpty()
+                ? settings
+                : settings.withTrust(PemFiles.trust(caFile.get(), "engines." + id + ".caFile"));
     }
 
     /** Whether everything is decided and nothing is sent. */
