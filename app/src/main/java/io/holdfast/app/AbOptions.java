@@ -369,8 +369,8 @@ final class AbOptions {
         URI server = before.or(() -> named.stream().findFirst())
                 .orElseThrow(() -> new CommandException(
                         "No engine is named; write its address, as --engine http://127.0.0.1:30000."));
-        LoadtestCommand.checkAddress(before.isPresent() ? "--router" : "--engine", server);
-        return LoadtestCommand.withoutVersion(server);
+        ServerAddress.check(before.isPresent() ? "--router" : "--engine", server);
+        return ServerAddress.withoutVersion(server);
     }
 
     /** The engines behind a router, where there is one. */
@@ -383,8 +383,8 @@ final class AbOptions {
             throw new CommandException("--router is named and no engine behind it; write the address of each, as"
                     + " --engine http://127.0.0.1:30000.");
         }
-        named.forEach(address -> LoadtestCommand.checkAddress("--engine", address));
-        List<URI> behind = named.stream().map(LoadtestCommand::withoutVersion).toList();
+        named.forEach(address -> ServerAddress.check("--engine", address));
+        List<URI> behind = named.stream().map(ServerAddress::withoutVersion).toList();
         if (behind.stream().distinct().count() < behind.size()) {
             throw new CommandException("--engine names the same engine twice; write each of them once.");
         }

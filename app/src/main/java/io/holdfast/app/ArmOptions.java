@@ -269,7 +269,7 @@ final class ArmOptions {
         }
         URI address = sidecar;
         String id = engineId;
-        LoadtestCommand.checkAddress("--sidecar", address);
+        ServerAddress.check("--sidecar", address);
         return chosen == Hold.AUTOMATIC
                 ? new Way(false, (engine, clock) -> new AutomaticHolds(address, id, clock))
                 : new Way(true, (engine, clock) -> new SidecarHolder(address, id, LEASE, clock));

@@ -21,8 +21,8 @@ final class AskedServer {
 
     /** Its address, without the path of OpenAI's routes. */
     URI server() {
-        LoadtestCommand.checkAddress("--engine", url);
-        return LoadtestCommand.withoutVersion(url);
+        ServerAddress.check("--engine", url);
+        return ServerAddress.withoutVersion(url);
     }
 
     ModelOptions model() {

@@ -32,7 +32,7 @@ final class ControlReport {
             boolean json,
             PrintWriter out) {
         if (json) {
-            ObjectNode root = ResultReport.object();
+            ObjectNode root = JsonText.object();
             root.put("server", server.toString());
             asked.model().ifPresentOrElse(name -> root.put("model", name), () -> root.putNull("model"));
             root.put("pairs", plan.pairs())
@@ -42,7 +42,7 @@ final class ControlReport {
                     .put("estimatedSeconds", plan.estimate().toSeconds())
                     .put("arrivals", arrivals.text())
                     .put("flushes", flushes);
-            out.println(ResultReport.text(root));
+            out.println(JsonText.of(root));
             return;
         }
         TerminalText text = TerminalText.plain(out);
@@ -73,7 +73,7 @@ final class ControlReport {
     /** Prints the figures; the exit code says whether there were enough pairs for them. */
     static int report(ControlResult result, boolean json, PrintWriter out) {
         if (json) {
-            out.println(ResultReport.text(document(result)));
+            out.println(JsonText.of(document(result)));
         } else {
             print(result, TerminalText.plain(out));
         }
@@ -170,7 +170,7 @@ final class ControlReport {
     }
 
     static ObjectNode document(ControlResult result) {
-        ObjectNode root = ResultReport.object();
+        ObjectNode root = JsonText.object();
         root.put("workloadId", result.header().workload().id())
                 .put("seed", result.header().seed())
                 .put("server", result.header().unit())
@@ -180,7 +180,7 @@ final class ControlReport {
                 .put("voidedPairs", result.voided().size())
                 .put("enoughPairs", result.isEnough());
         ObjectNode bias = root.putObject("orderBias");
-        ResultReport.number(bias, "percent", result.estimate().orderBiasPercent());
+        JsonText.number(bias, "percent", result.estimate().orderBiasPercent());
         result.estimate()
                 .orderBiasCi95()
                 .ifPresentOrElse(
@@ -200,8 +200,8 @@ final class ControlReport {
                         (Detectable of) -> interval(
                                 smallest.put("percent", percent(of.effect())), of.ci95(), ControlReport::percent),
                         () -> smallest.putNull("percent").putNull("ci95Percent"));
-        ResultReport.number(root, "probeCachedTokens", result.probes().cachedTokens());
-        ResultReport.number(root, "probeTtftMillis", result.probes().ttftMillis());
+        JsonText.number(root, "probeCachedTokens", result.probes().cachedTokens());
+        JsonText.number(root, "probeTtftMillis", result.probes().ttftMillis());
         ArrayNode broken = root.putArray("broken");
         result.broken().forEach(broken::add);
         ArrayNode warnings = root.putArray("warnings");

@@ -11,7 +11,7 @@ final class DemoJson {
 
     static String document(
             DemoSettings settings, List<DemoOutcome> outcomes, AutomaticScenario automatic, boolean good) {
-        ObjectNode root = ResultReport.object();
+        ObjectNode root = JsonText.object();
         root.put("seed", settings.seed());
         ArrayNode scenarios = root.putArray("scenarios");
         for (DemoOutcome one : outcomes) {
@@ -38,7 +38,7 @@ final class DemoJson {
         third.put("heldBlocks", automatic.blocks()).put("reason", automatic.reason());
         third.put("asExpected", automatic.asExpected());
         root.put("asExpected", good);
-        return ResultReport.text(root);
+        return JsonText.of(root);
     }
 
     private static void scenario(ArrayNode scenarios, DemoOutcome outcome, String name, ArmSummary arm) {

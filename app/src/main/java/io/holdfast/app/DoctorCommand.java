@@ -65,7 +65,7 @@ final class DoctorCommand implements Callable<Integer> {
                 Doctor.examine(engine.target(Optional.ofNullable(segment)), patience, tries, new SplittableRandom());
         PrintWriter out = spec.commandLine().getOut();
         if (json) {
-            out.println(ResultReport.text(document(found)));
+            out.println(JsonText.of(document(found)));
         } else {
             print(found, TerminalText.plain(out));
         }
@@ -89,7 +89,7 @@ final class DoctorCommand implements Callable<Integer> {
     }
 
     private static ObjectNode document(Diagnosis found) {
-        ObjectNode root = ResultReport.object();
+        ObjectNode root = JsonText.object();
         root.put("engine", found.engine());
         FindingText.write(found.findings(), root);
         root.put("backend", found.backend()).put("why", found.why()).put("configuration", found.configuration());

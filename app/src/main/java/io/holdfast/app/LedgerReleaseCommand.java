@@ -85,7 +85,7 @@ final class LedgerReleaseCommand implements Callable<Integer> {
                 patience);
         List<String> ids = which.ids(directory);
         PrintWriter out = spec.commandLine().getOut();
-        ObjectNode root = ResultReport.object().put("state", directory.path().toString());
+        ObjectNode root = JsonText.object().put("state", directory.path().toString());
         ArrayNode all = root.putArray("ledgers");
         int code = ExitCode.OK;
         for (String id : ids) {
@@ -108,7 +108,7 @@ final class LedgerReleaseCommand implements Callable<Integer> {
             }
         }
         if (json) {
-            out.println(ResultReport.text(root));
+            out.println(JsonText.of(root));
             out.flush();
         }
         return code;
@@ -137,7 +137,7 @@ final class LedgerReleaseCommand implements Callable<Integer> {
     }
 
     private static ObjectNode document(LedgerRelease done) {
-        ObjectNode json = ResultReport.object().put("id", done.id()).put("by", done.by());
+        ObjectNode json = JsonText.object().put("id", done.id()).put("by", done.by());
         ArrayNode released = json.putArray("released");
         done.released().forEach(pin -> released.add(LedgerShowCommand.document(pin)));
         ArrayNode left = json.putArray("left");

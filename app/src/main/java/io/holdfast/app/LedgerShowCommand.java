@@ -53,7 +53,7 @@ final class LedgerShowCommand implements Callable<Integer> {
                 which.ids(directory).stream().map(directory::ledger).toList();
         PrintWriter out = spec.commandLine().getOut();
         if (json) {
-            out.println(ResultReport.text(document(directory, ledgers)));
+            out.println(JsonText.of(document(directory, ledgers)));
         } else {
             TerminalText text = TerminalText.plain(out);
             text.line(directory.path().toString());
@@ -163,7 +163,7 @@ final class LedgerShowCommand implements Callable<Integer> {
     }
 
     private static ObjectNode document(StateDirectory directory, List<LedgerState> ledgers) {
-        ObjectNode root = ResultReport.object();
+        ObjectNode root = JsonText.object();
         root.put("state", directory.path().toString());
         ArrayNode all = root.putArray("ledgers");
         for (LedgerState ledger : ledgers) {
@@ -189,13 +189,13 @@ final class LedgerShowCommand implements Callable<Integer> {
     }
 
     private static ObjectNode engine(LedgerState.Engine engine) {
-        ObjectNode json = ResultReport.object().put("address", engine.address()).put("resolved", engine.resolved());
+        ObjectNode json = JsonText.object().put("address", engine.address()).put("resolved", engine.resolved());
         engine.model().ifPresent(model -> json.put("model", model));
         return json;
     }
 
     static ObjectNode document(Pin pin) {
-        ObjectNode json = ResultReport.object()
+        ObjectNode json = JsonText.object()
                 .put("hold", Long.toString(pin.hold()))
                 .put("origin", pin.origin())
                 .put("backend", pin.backend())

@@ -133,7 +133,7 @@ final class LoadtestAaCommand implements Callable<Integer> {
         bed.check();
         Path file = journal.file("aa");
         if (!planOnly) {
-            LoadtestCommand.checkFolder(file);
+            JournalOptions.checkFolder(file);
             Journal.refuseExisting(file);
             if (output.isBackground()) {
                 return output.begin(spec.commandLine(), file, journal.isNamed(), () -> Files.exists(file));
@@ -175,7 +175,7 @@ final class LoadtestAaCommand implements Callable<Integer> {
                             file,
                             output.progress(spec.commandLine(), bench.clock()));
                     beside.println("The journal is " + file + ".");
-                    return LoadtestCommand.report(spec.commandLine(), result, output);
+                    return output.report(spec.commandLine(), result);
                 });
             }
         });

@@ -68,7 +68,7 @@ final class LoadtestAbCommand implements Callable<Integer> {
                             ab, file, bench, output.isJson(), spec.commandLine().getOut()),
                     () -> ExitCode.STOPPED);
         }
-        LoadtestCommand.checkFolder(file);
+        JournalOptions.checkFolder(file);
         Journal.refuseExisting(file);
         if (output.isBackground()) {
             return output.begin(spec.commandLine(), file, journal.isNamed(), () -> Files.exists(file));
@@ -79,7 +79,7 @@ final class LoadtestAbCommand implements Callable<Integer> {
             Result result = options.run(ab, file, bench, output.progress(spec.commandLine(), bench.clock()), beside);
             beside.println("The journal is " + file + ".");
             beside.flush();
-            return LoadtestCommand.report(spec.commandLine(), result, output, expect.finding());
+            return output.report(spec.commandLine(), result, expect);
         });
     }
 }

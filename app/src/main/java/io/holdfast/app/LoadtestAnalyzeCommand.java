@@ -88,7 +88,7 @@ final class LoadtestAnalyzeCommand implements Callable<Integer> {
         if (!json) {
             ResultReport.print(result, false, console);
         }
-        return LoadtestCommand.code(spec.commandLine(), result, expect.finding());
+        return expect.code(spec.commandLine(), result.verdict().finding());
     }
 
     private int inALine(RunFiles.Run run, PrintWriter console) {
@@ -99,7 +99,7 @@ final class LoadtestAnalyzeCommand implements Callable<Integer> {
         }
         Result result = Analysis.of(run.contents());
         tell(console, run, result.headline());
-        return LoadtestCommand.code(spec.commandLine(), result, expect.finding());
+        return expect.code(spec.commandLine(), result.verdict().finding());
     }
 
     private void tell(PrintWriter console, RunFiles.Run run, String what) {

@@ -92,8 +92,8 @@ final class LoadtestBundleCommand implements Callable<Integer> {
                 bundle.add(SweepPlan.FILE, bytes(folder.resolve(SweepPlan.FILE)));
                 bundle.add("sweep.html", SweepHtml.of(Sweep.of(folder), RunFiles.name(path.toAbsolutePath())));
             });
-            bundle.add("plan.json", ResultReport.text(document("runs", plans)) + "\n");
-            bundle.add("environment.json", ResultReport.text(environment(environments)) + "\n");
+            bundle.add("plan.json", JsonText.of(document("runs", plans)) + "\n");
+            bundle.add("environment.json", JsonText.of(environment(environments)) + "\n");
             bundle.add("result.json", files.resultJson());
             ShareText text = new ShareText(
                     files.runs().getFirst().contents().header(),
@@ -158,7 +158,7 @@ final class LoadtestBundleCommand implements Callable<Integer> {
     }
 
     private static ObjectNode document(String name, ArrayNode content) {
-        ObjectNode root = ResultReport.object();
+        ObjectNode root = JsonText.object();
         root.put("format", 1).set(name, content);
         return root;
     }

@@ -116,8 +116,8 @@ final class LoadtestCalibrateCommand implements Callable<Integer> {
         OptionValues.between("--requests", requests, 1, 10_000);
         OptionValues.between("--output-tokens", tokens, 1, 100_000);
         OptionValues.between("--pace-ms", paceMillis, 0, 60_000);
-        Optional<URI> server = Optional.ofNullable(url).map(LoadtestCommand::withoutVersion);
-        server.ifPresent(address -> LoadtestCommand.checkAddress("--engine", address));
+        Optional<URI> server = Optional.ofNullable(url).map(ServerAddress::withoutVersion);
+        server.ifPresent(address -> ServerAddress.check("--engine", address));
         RunClock clock = RunClock.system();
         HttpSettings http = ask.on(HttpSettings.defaults().withRoute(route), System.getenv());
         HttpSettings asked =

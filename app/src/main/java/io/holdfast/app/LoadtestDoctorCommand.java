@@ -100,7 +100,7 @@ final class LoadtestDoctorCommand implements Callable<Integer> {
         }
         // A name that cannot be one is told by the engine's own look.
         List<Finding> findings = new ArrayList<>(engine(patience));
-        URI server = LoadtestCommand.withoutVersion(URI.create(engine.url()));
+        URI server = ServerAddress.withoutVersion(URI.create(engine.url()));
         boolean answers = findings.stream()
                 .noneMatch(finding ->
                         finding.status() == Status.MISSING && finding.subject().equals("engine"));
@@ -162,11 +162,11 @@ final class LoadtestDoctorCommand implements Callable<Integer> {
     private void print(URI server, List<Finding> findings, BedInspection.Found found) {
         PrintWriter out = spec.commandLine().getOut();
         if (json) {
-            ObjectNode root = ResultReport.object().put("format", 1).put("server", server.toString());
+            ObjectNode root = JsonText.object().put("format", 1).put("server", server.toString());
             FindingText.write(findings, root);
             ObjectNode environment = root.putObject("environment");
             found.environment().values().forEach(environment::put);
-            out.println(ResultReport.text(root));
+            out.println(JsonText.of(root));
         } else {
             TerminalText text = TerminalText.plain(out);
             text.line("The test bed of " + server);

@@ -193,12 +193,12 @@ final class LoadtestPinPocCommand implements Callable<Integer> {
         PinSharedPrompt.Sizes sizes =
                 new PinSharedPrompt.Sizes(requests, usual.sharedTokens(), usual.uniqueTokens(), maxTokens);
         URI server = Optional.ofNullable(url)
-                .map(LoadtestCommand::withoutVersion)
+                .map(ServerAddress::withoutVersion)
                 .orElseGet(() -> URI.create("http://127.0.0.1:" + port));
-        if (url == null && (port < 1 || port > LoadtestCommand.MOST_PORT)) {
-            throw new CommandException("--port is 1 to " + LoadtestCommand.MOST_PORT + ", not " + port + ".");
+        if (url == null && (port < 1 || port > ServerAddress.MOST_PORT)) {
+            throw new CommandException("--port is 1 to " + ServerAddress.MOST_PORT + ", not " + port + ".");
         }
-        LoadtestCommand.checkAddress("--engine", server);
+        ServerAddress.check("--engine", server);
         ArmOptions.Way way = arm.way(requests, false);
         Optional.ofNullable(route).ifPresent(way::refuseTextFor);
         if (Files.exists(out) && !Files.isDirectory(out)) {

@@ -74,7 +74,7 @@ final class LoadtestProfileCommand implements Callable<Integer> {
                 .toList();
         PrintWriter out = spec.commandLine().getOut();
         if (json) {
-            out.println(ResultReport.text(document(all)));
+            out.println(JsonText.of(document(all)));
         } else {
             print(all, out);
         }
@@ -107,7 +107,7 @@ final class LoadtestProfileCommand implements Callable<Integer> {
     }
 
     private ObjectNode document(List<ProfilerTable> all) {
-        ObjectNode root = ResultReport.object().put("format", 1);
+        ObjectNode root = JsonText.object().put("format", 1);
         ArrayNode files = root.putArray("tables");
         for (ProfilerTable table : all) {
             ObjectNode one = files.addObject().put("source", table.source());

@@ -92,7 +92,7 @@ final class LoadtestReportCommand implements Callable<Integer> {
         markdown.ifPresent(file -> write(file, MarkdownReport.of(result, measures, name)));
         csv.ifPresent(file -> write(file, LegsCsv.of(result)));
         junit.ifPresent(file -> write(file, JUnitXml.of(result, expect.finding())));
-        return LoadtestCommand.code(spec.commandLine(), result, expect.finding());
+        return expect.code(spec.commandLine(), result.verdict().finding());
     }
 
     private int ofAFolder() {

@@ -58,8 +58,8 @@ final class LoadtestReproCommand implements Callable<Integer> {
         RunHeader header = run.header();
         RunAgain again = RunAgain.of(header);
         LegRecord record = leg.of(run);
-        URI server = LoadtestCommand.withoutVersion(Optional.ofNullable(url).orElse(again.url()));
-        LoadtestCommand.checkAddress("--engine", server);
+        URI server = ServerAddress.withoutVersion(Optional.ofNullable(url).orElse(again.url()));
+        ServerAddress.check("--engine", server);
         List<LoadRequest> requests = requests(header, again, record, leg.repeatsBefore(record));
         HttpSettings asked = asked(header);
         List<String> headers = Stream.of(

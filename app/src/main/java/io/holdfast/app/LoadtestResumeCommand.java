@@ -93,8 +93,8 @@ final class LoadtestResumeCommand implements Callable<Integer> {
         RunHeader header = before.header();
         RunStatus.refuseFinished(before);
         RunAgain again = RunAgain.of(header);
-        URI server = LoadtestCommand.withoutVersion(Optional.ofNullable(url).orElse(again.url()));
-        LoadtestCommand.checkAddress("--engine", server);
+        URI server = ServerAddress.withoutVersion(Optional.ofNullable(url).orElse(again.url()));
+        ServerAddress.check("--engine", server);
         ArmOptions.Way way = ArmOptions.again(
                 again.arm(),
                 Optional.ofNullable(commands),
@@ -137,16 +137,11 @@ final class LoadtestResumeCommand implements Callable<Integer> {
                         terminal.on(event);
                     };
                     if (header.plan().isOnlyControls()) {
-                        return LoadtestCommand.report(
-                                spec.commandLine(),
-                                LoadTestRun.resumeControls(environment, workload, journal, shown),
-                                output);
+                        return output.report(
+                                spec.commandLine(), LoadTestRun.resumeControls(environment, workload, journal, shown));
                     }
-                    return LoadtestCommand.report(
-                            spec.commandLine(),
-                            LoadTestRun.resume(environment, workload, journal, shown),
-                            output,
-                            expect.finding());
+                    return output.report(
+                            spec.commandLine(), LoadTestRun.resume(environment, workload, journal, shown), expect);
                 });
             }
         });

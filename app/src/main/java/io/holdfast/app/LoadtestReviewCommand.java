@@ -117,7 +117,7 @@ final class LoadtestReviewCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        LoadtestCommand.checkAddress("--engine", url);
+        ServerAddress.check("--engine", url);
         for (double bias : saidBias) {
             if (!(bias > 0 && Double.isFinite(bias))) {
                 throw new CommandException("--said-bias is " + bias + "; write milliseconds above 0.");

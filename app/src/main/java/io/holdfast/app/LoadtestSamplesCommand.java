@@ -55,7 +55,7 @@ final class LoadtestSamplesCommand implements Callable<Integer> {
         List<Summary> all = bySteps ? file.byStep(run.legs()) : file.byLeg(run.legs());
         PrintWriter out = spec.commandLine().getOut();
         if (json) {
-            out.println(ResultReport.text(document(all)));
+            out.println(JsonText.of(document(all)));
         } else {
             print(all, out);
         }
@@ -98,7 +98,7 @@ final class LoadtestSamplesCommand implements Callable<Integer> {
     }
 
     private static ObjectNode document(List<Summary> all) {
-        ObjectNode root = ResultReport.object().put("format", 1);
+        ObjectNode root = JsonText.object().put("format", 1);
         ArrayNode summaries = root.putArray("summaries");
         for (Summary of : all) {
             ObjectNode one = summaries

@@ -121,7 +121,7 @@ final class LoadtestStaggeredCommand implements Callable<Integer> {
         }
         Verdict worst = Verdict.worst(
                 reports.stream().flatMap(report -> report.verdict().stream()).toList());
-        return LoadtestCommand.code(spec.commandLine(), worst.finding(), expect.finding());
+        return expect.code(spec.commandLine(), worst.finding());
     }
 
     private static void print(SuiteState state, List<StaggeredReport> reports, PrintWriter out) {

@@ -129,7 +129,7 @@ final class LoadtestSweepCommand implements Callable<Integer> {
             throw new CommandException("--resume goes on with a sweep in a folder; name that by --out.");
         }
         return Optional.ofNullable(out).orElseGet(() -> {
-            String journal = LoadtestCommand.journal("sweep", RunClock.system()).toString();
+            String journal = JournalOptions.file("sweep", RunClock.system()).toString();
             return Path.of(journal.substring(0, journal.lastIndexOf('.')));
         });
     }

@@ -91,11 +91,11 @@ final class LoadtestTraceCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        LoadtestCommand.checkAddress("--engine", url);
+        ServerAddress.check("--engine", url);
         OptionValues.between("--prompt-tokens", promptTokens, 1, 1_000_000);
         OptionValues.between("--output-tokens", outputTokens, 1, 100_000);
         batches.forEach(batch -> OptionValues.between("--steps", batch, 1, MOST_BATCH));
-        URI server = LoadtestCommand.withoutVersion(url);
+        URI server = ServerAddress.withoutVersion(url);
         RunClock clock = RunClock.system();
         HttpSettings asked = route.on(server, ask.on(HttpSettings.defaults(), System.getenv()), clock);
         Vertx vertx = OwnVertx.start();
@@ -115,7 +115,7 @@ final class LoadtestTraceCommand implements Callable<Integer> {
             }
             PrintWriter out = spec.commandLine().getOut();
             if (json) {
-                out.println(ResultReport.text(document(server, trace, steps)));
+                out.println(JsonText.of(document(server, trace, steps)));
             } else {
                 print(server, trace, steps, TerminalText.plain(out));
             }
@@ -177,7 +177,7 @@ final class LoadtestTraceCommand implements Callable<Integer> {
     }
 
     private static ObjectNode document(URI server, RequestTrace trace, List<DecodeSteps> steps) {
-        ObjectNode root = ResultReport.object()
+        ObjectNode root = JsonText.object()
                 .put("format", 1)
                 .put("server", server.toString())
                 .put("status", trace.record().status().name());

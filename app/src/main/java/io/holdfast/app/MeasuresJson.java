@@ -29,7 +29,7 @@ final class MeasuresJson {
                     .put("position", cell.position())
                     .put("legs", cell.legs());
             sample(one, "ttftMillis", cell.ttft());
-            ResultReport.number(one, "sdInALegMillis", cell.legSd());
+            JsonText.number(one, "sdInALegMillis", cell.legSd());
         });
         ratio(node.putObject("spread"), measures.spread());
         ratio(node.putObject("tail"), measures.tail());

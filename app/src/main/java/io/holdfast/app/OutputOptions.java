@@ -1,5 +1,7 @@
 package io.holdfast.app;
 
+import io.holdfast.loadtest.analysis.ControlResult;
+import io.holdfast.loadtest.analysis.Result;
 import io.holdfast.loadtest.run.Progress;
 import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.loadtest.run.TerminalProgress;
@@ -87,5 +89,21 @@ final class OutputOptions {
      */
     int begin(CommandLine command, Path journal, boolean named, BooleanSupplier begun) {
         return new BackgroundRun(command.getOut(), beside(command), journal, json || isEvents()).begin(named, begun);
+    }
+
+    /** Prints a result where it belongs; returns the exit code. */
+    int report(CommandLine command, Result result, ExpectOptions expected) {
+        // The last event has told a program already.
+        ResultReport.print(result, json && !isEvents(), isEvents() ? command.getErr() : command.getOut());
+        return expected.code(command, result.verdict().finding());
+    }
+
+    /** Prints the result of a run without arms; returns the exit code. */
+    int report(CommandLine command, ControlResult result) {
+        if (isEvents()) {
+            JsonProgress.finished(result, command.getOut());
+            return ControlReport.report(result, false, command.getErr());
+        }
+        return ControlReport.report(result, json, command.getOut());
     }
 }

@@ -53,7 +53,7 @@ final class ResultJson {
 
     static ObjectNode document(Result result, RunMeasures measures) {
         RunHeader header = result.header();
-        ObjectNode root = ResultReport.object();
+        ObjectNode root = JsonText.object();
         root.put("version", VERSION)
                 .put("workloadId", result.workloadId())
                 .put("seed", result.seed())
@@ -101,16 +101,16 @@ final class ResultJson {
 
     static ObjectNode verdict(Verdict verdict) {
         Estimate estimate = verdict.estimate();
-        ObjectNode node = ResultReport.object();
+        ObjectNode node = JsonText.object();
         node.put("name", verdict.finding().name())
                 .putNull("shortfall")
                 .put("headline", verdict.headline())
                 .put("withOrderBias", verdict.withOrderBias());
         verdict.shortfall().ifPresent(lacking -> node.put("shortfall", lacking.name()));
-        ResultReport.number(node, "effectPercent", estimate.effectPercent());
+        JsonText.number(node, "effectPercent", estimate.effectPercent());
         percent(node, "ci95", estimate.ci95());
-        ResultReport.number(node, "naivePercent", estimate.naivePercent());
-        ResultReport.number(node, "orderBiasPercent", estimate.orderBiasPercent());
+        JsonText.number(node, "naivePercent", estimate.naivePercent());
+        JsonText.number(node, "orderBiasPercent", estimate.orderBiasPercent());
         node.putNull("requiredPairsOfEachOrder");
         verdict.requiredPerOrder().ifPresent(pairs -> node.put("requiredPairsOfEachOrder", pairs));
         node.put("reason", verdict.reason());
@@ -153,9 +153,9 @@ final class ResultJson {
 
     private static void floods(ObjectNode node, Floods floods) {
         node.put("requests", floods.requests()).put("notSent", floods.notSent());
-        ResultReport.number(node, "ttftMillis", floods.ttftMillis());
-        ResultReport.number(node, "ttftFromTurnMillis", floods.ttftFromTurnMillis());
-        ResultReport.number(node, "lateMillis", floods.lateMillis());
+        JsonText.number(node, "ttftMillis", floods.ttftMillis());
+        JsonText.number(node, "ttftFromTurnMillis", floods.ttftFromTurnMillis());
+        JsonText.number(node, "lateMillis", floods.lateMillis());
     }
 
     private static void criteria(ObjectNode node, RunHeader header) {
@@ -207,8 +207,8 @@ final class ResultJson {
         effect(node.putObject("normalOrder"), estimate.tauNormal(), estimate.tauNormalCi95());
         effect(node.putObject("reversedOrder"), estimate.tauReversed(), Optional.empty());
         effect(node.putObject("hodgesLehmann"), estimate.hodgesLehmann(), estimate.hodgesLehmannCi95());
-        ResultReport.number(node, "pairSd", estimate.pairSd());
-        ResultReport.number(node, "tPValue", estimate.tPValue());
+        JsonText.number(node, "pairSd", estimate.pairSd());
+        JsonText.number(node, "tPValue", estimate.tPValue());
         node.putNull("permutation");
         estimate.permutation().ifPresent(test -> permutation(node.putObject("permutation"), test));
     }
@@ -257,7 +257,7 @@ final class ResultJson {
         leg.serverLog().ifPresent(log -> serverLog(node.putObject("serverLog"), log));
         engines(node, leg.shares());
         ObjectNode values = node.putObject("millis");
-        numbers.forEach(number -> ResultReport.number(values, number.name(), number.of(leg.requests())));
+        numbers.forEach(number -> JsonText.number(values, number.name(), number.of(leg.requests())));
         ArrayNode probes = node.putArray("probes");
         leg.probes().forEach(probe -> probe(probes.addObject(), probe));
     }
@@ -282,7 +282,7 @@ final class ResultJson {
 
     private static void probe(ObjectNode node, RequestRecord probe) {
         node.put("cycle", probe.cycle()).put("status", probe.status().name());
-        ResultReport.number(node, "ttftMillis", probe.ttftMillis());
+        JsonText.number(node, "ttftMillis", probe.ttftMillis());
         node.putNull("promptTokens").putNull("cachedTokens");
         probe.promptTokens().ifPresent(tokens -> node.put("promptTokens", tokens));
         probe.cachedTokens().ifPresent(tokens -> node.put("cachedTokens", tokens));

@@ -1,8 +1,5 @@
 package io.holdfast.app;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.SerializationFeature;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.evidence.Criteria;
 import io.holdfast.evidence.Design;
@@ -33,13 +30,11 @@ import java.util.stream.Collectors;
 
 /** The result of a load test, for people and as JSON; what is unknown is said to be unknown, or null. */
 final class ResultReport {
-    private static final ObjectMapper JSON = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
-
     private ResultReport() {}
 
     static void print(Result result, boolean json, PrintWriter out) {
         if (json) {
-            out.println(text(ResultJson.document(result)));
+            out.println(JsonText.of(ResultJson.document(result)));
             return;
         }
         TerminalText text = TerminalText.plain(out);
@@ -304,20 +299,8 @@ final class ResultReport {
 
     static void arm(ObjectNode node, String name, ArmSummary arm) {
         node.put("arm", name);
-        number(node, "cachedTokens", arm.cachedTokens());
-        number(node, "ttftMillis", arm.ttftMillis());
-    }
-
-    static String text(ObjectNode root) {
-        try {
-            return JSON.writeValueAsString(root);
-        } catch (JsonProcessingException e) {
-            throw new IllegalStateException(e);
-        }
-    }
-
-    static ObjectNode object() {
-        return JSON.createObjectNode();
+        JsonText.number(node, "cachedTokens", arm.cachedTokens());
+        JsonText.number(node, "ttftMillis", arm.ttftMillis());
     }
 
     private static void arm(TerminalText text, String name, ArmSummary arm) {
@@ -351,9 +334,5 @@ final class ResultReport {
 
     private static String shown(String format, OptionalDouble value) {
         return value.isPresent() ? String.format(Locale.ROOT, format, value.getAsDouble()) : "unknown";
-    }
-
-    static void number(ObjectNode node, String key, OptionalDouble value) {
-        value.ifPresentOrElse(known -> node.put(key, known), () -> node.putNull(key));
     }
 }

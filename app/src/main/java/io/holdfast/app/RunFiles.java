@@ -124,16 +124,16 @@ final class RunFiles implements AutoCloseable {
     /** What {@code analyze --json} prints, and what stands in a bundle beside its raw data: the same bytes. */
     String resultJson() {
         if (single) {
-            return ResultReport.text(runs.getFirst().document()) + "\n";
+            return JsonText.of(runs.getFirst().document()) + "\n";
         }
         if (sweep.isPresent()) {
-            return ResultReport.text(SweepReport.document(Sweep.of(sweep.get()))) + "\n";
+            return JsonText.of(SweepReport.document(Sweep.of(sweep.get()))) + "\n";
         }
-        ObjectNode root = ResultReport.object();
+        ObjectNode root = JsonText.object();
         root.put("format", 1);
         ArrayNode all = root.putArray("runs");
         runs.forEach(run -> all.addObject().put("journal", run.name()).set("result", run.document()));
-        return ResultReport.text(root) + "\n";
+        return JsonText.of(root) + "\n";
     }
 
     private static void close(FileSystem inside) {

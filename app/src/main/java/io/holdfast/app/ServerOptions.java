@@ -144,7 +144,7 @@ final class ServerOptions {
         OptionValues.between(
                 "--server-start-seconds", startSeconds, 1, Duration.ofDays(1).toSeconds());
         Path output = log == null ? Path.of(journal + ".server.log") : log;
-        LoadtestCommand.checkFolder(output);
+        JournalOptions.checkFolder(output);
         return new StartedServer(
                 new StartedServer.Plan(
                         server,

@@ -86,7 +86,7 @@ final class StatusReport {
     }
 
     static void printJson(RunStatus status, Journal.Contents run, Path journal, String again, PrintWriter out) {
-        ObjectNode root = ResultReport.object();
+        ObjectNode root = JsonText.object();
         root.put("state", status.state().name())
                 .put("partial", !status.isFinished())
                 .put("percent", status.percent())
@@ -99,7 +99,7 @@ final class StatusReport {
         Optional<String> goOn =
                 status.isFinished() || status.isRunning() ? Optional.empty() : Optional.of(command(journal, again));
         goOn.ifPresentOrElse(text -> root.put("resume", text), () -> root.putNull("resume"));
-        out.println(ResultReport.text(root));
+        out.println(JsonText.of(root));
         out.flush();
     }
 

@@ -45,7 +45,7 @@ final class SummaryCommand implements Callable<Integer> {
         }
         PrintWriter out = spec.commandLine().getOut();
         if (json) {
-            out.println(ResultReport.text(document(overview)));
+            out.println(JsonText.of(document(overview)));
         } else {
             TerminalText text = TerminalText.plain(out);
             overview.path("engines")
@@ -56,7 +56,7 @@ final class SummaryCommand implements Callable<Integer> {
     }
 
     private static ObjectNode document(JsonNode overview) {
-        ObjectNode root = ResultReport.object().put("at", overview.path("at").asText());
+        ObjectNode root = JsonText.object().put("at", overview.path("at").asText());
         ArrayNode engines = root.putArray("engines");
         overview.path("engines").forEach(engine -> {
             ObjectNode told = engines.addObject();

@@ -39,7 +39,7 @@ final class SweepReport {
 
     static void print(Sweep sweep, boolean json, PrintWriter out) {
         if (json) {
-            out.println(ResultReport.text(document(sweep)));
+            out.println(JsonText.of(document(sweep)));
             out.flush();
             return;
         }
@@ -174,7 +174,7 @@ final class SweepReport {
     }
 
     static ObjectNode document(Sweep sweep) {
-        ObjectNode root = ResultReport.object().put("format", FORMAT);
+        ObjectNode root = JsonText.object().put("format", FORMAT);
         root.put("startedAt", sweep.plan().startedAt());
         ArrayNode levels = root.putArray("levels");
         for (Sweep.Level level : sweep.levels()) {

@@ -4,11 +4,9 @@ import io.holdfast.sidecar.SidecarConfig.Listen;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.net.HostAndPort;
-import java.io.IOException;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
@@ -36,27 +34,10 @@ final class Access {
     private final Optional<Secret> readToken;
     private final Optional<Secret> actToken;
 
-    private Access(Listen listen, Optional<Secret> readToken, Optional<Secret> actToken) {
+    Access(Listen listen, ApiTokens tokens) {
         this.listen = listen;
-        this.readToken = readToken;
-        this.actToken = actToken;
-    }
-
-    /** @throws IOException with one sentence, when a token is not in the environment as it has to be */
-    static Access of(Listen listen, Map<String, String> environment) throws IOException {
-        Optional<Secret> read = token(environment, listen.readTokenEnv(), "listen.readTokenEnv");
-        Optional<Secret> act = token(environment, listen.actTokenEnv(), "listen.actTokenEnv");
-        if (read.isPresent() && act.isPresent() && read.get().matches(act.get())) {
-            throw new IOException("The environment variables " + read.get().variable() + " and "
-                    + act.get().variable()
-                    + " hold the same token, so that whoever reads could act; set them to different ones.");
-        }
-        return new Access(listen, read, act);
-    }
-
-    private static Optional<Secret> token(Map<String, String> environment, Optional<String> variable, String key)
-            throws IOException {
-        return variable.isEmpty() ? Optional.empty() : Optional.of(Secret.token(environment, variable.get(), key));
+        this.readToken = tokens.read();
+        this.actToken = tokens.act();
     }
 
     /** Whether nobody at all may act. */

@@ -151,7 +151,7 @@ final class ApiJson {
         return json;
     }
 
-    static JsonObject guards(List<GuardState> all) {
+    private static JsonObject guards(List<GuardState> all) {
         JsonObject json = new JsonObject();
         for (GuardState guards : all) {
             json.put(
@@ -207,7 +207,7 @@ final class ApiJson {
     }
 
     /** By what a hold was asked for, for whoever may see texts of prompts. */
-    static void putAsked(JsonObject hold, PrefixSource asked) {
+    private static void putAsked(JsonObject hold, PrefixSource asked) {
         switch (asked) {
             case PrefixSource.Text text -> hold.put("text", text.text());
             case PrefixSource.Messages conversation -> {
@@ -225,8 +225,54 @@ final class ApiJson {
         }
     }
 
+    /** @param why whether the reader may see the reasons of holds and plans */
+    static JsonObject engine(EngineLink link, boolean why) {
+        return engine(link, link.view(), why);
+    }
+
+    /** @param view a picture of the engine that was taken before */
+    static JsonObject engine(EngineLink link, EngineView view, boolean why) {
+        JsonObject engine = engine(link.config(), link.backendName(), view, link.heard(), why)
+                .put(
+                        "holds",
+                        array(link.holds(view).stream()
+                                .map(hold -> hold(link, hold, why))
+                                .toList()))
+                .put("pins", pins(link.pins()))
+                .put("calls", guards(link.guards()))
+                .put("automaticHolds", view.automatic().on())
+                .put("automaticHoldsWhy", view.automatic().why())
+                .put("paused", view.paused().isPresent())
+                .put("keepsHeld", view.keepsHeld())
+                .put("dryRun", view.dryRun() || link.config().dryRun())
+                .put("learned", link.learned());
+        String fault = link.fault();
+        if (!fault.isEmpty()) {
+            engine.put("fault", fault).put("certain", false).put("certainty", fault);
+        }
+        view.paused().ifPresent(sentence -> engine.put("pausedWhy", sentence));
+        link.limit()
+                .ifPresent(its -> engine.put("certainty", EngineLimit.NO_EVENTS).put("kvcached", limit(its)));
+        return engine;
+    }
+
+    /**
+     * A hold with its name, and by what it was requested.
+     *
+     * @param why whether the reader may see reasons, which can tell what others' prompts begin with
+     */
+    static JsonObject hold(EngineLink link, HoldView hold, boolean why) {
+        JsonObject json = hold(link.id(), hold, why);
+        link.lasting().name(hold.id()).ifPresent(name -> json.put("name", name));
+        if (why) {
+            link.shownSource(hold.id()).ifPresent(asked -> putAsked(json, asked));
+        }
+        return json;
+    }
+
     /** @param backend the name of the one that holds, where one of several is chosen */
-    static JsonObject engine(EngineConfig config, String backend, EngineView view, JsonObject events, boolean why) {
+    private static JsonObject engine(
+            EngineConfig config, String backend, EngineView view, JsonObject events, boolean why) {
         return new JsonObject()
                 .put("id", view.engineId())
                 .put("url", config.url().toString())

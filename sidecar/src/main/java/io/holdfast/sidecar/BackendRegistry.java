@@ -14,46 +14,17 @@ import io.holdfast.sidecar.EngineFamily.BackendKind;
 import io.holdfast.sidecar.EngineFamily.BackendParts;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.function.Function;
 import java.util.function.UnaryOperator;
-import java.util.stream.Stream;
 
 /** Every backend that there is, by the name that configuration and ledger use: those of the families, and the dry run. */
 final class BackendRegistry {
-    /** Why backends of earlier versions are not there any more. */
-    private static final Map<String, String> REMOVED = Map.of(
-            "lmcache", "pins at an LMCache coordinator are not supported any more",
-            "pin_prefix", "the pins of SGLang 0.5.10rc0 are not supported any more");
-
     private BackendRegistry() {}
-
-    /** What an engine of this family may be configured with, the default first. */
-    static List<String> names(EngineFamily family) {
-        return Stream.of(
-                        Stream.of(AutoBackend.NAME), family.backends().keySet().stream(), Stream.of(DryRunBackend.NAME))
-                .flatMap(Function.identity())
-                .toList();
-    }
-
-    /** Every name, whatever the family. */
-    static List<String> names() {
-        return Arrays.stream(EngineType.values())
-                .flatMap(type -> names(type.family()).stream())
-                .distinct()
-                .toList();
-    }
-
-    /** Reason why a backend of earlier versions is not there any more; absent where there was none of that name. */
-    static Optional<String> removed(String name) {
-        return Optional.ofNullable(REMOVED.get(name));
-    }
 
     /** The family of engines that has a backend of this name; where none has, one of which it is not known. */
     static EngineType family(String backend) {
         return Arrays.stream(EngineType.values())
-                .filter(type -> type.family().backends().containsKey(backend))
+                .filter(type -> EngineFamily.of(type).backends().containsKey(backend))
                 .findFirst()
                 .orElse(EngineType.SGLANG);
     }
@@ -66,7 +37,8 @@ final class BackendRegistry {
     /** For whoever has no engine to make one for. */
     private static Optional<BackendTraits> traits(String backend) {
         return Arrays.stream(EngineType.values())
-                .flatMap(type -> Optional.ofNullable(type.family().backends().get(backend)).stream())
+                .flatMap(type ->
+                        Optional.ofNullable(EngineFamily.of(type).backends().get(backend)).stream())
                 .map(BackendKind::traits)
                 .findFirst();
     }
@@ -87,7 +59,7 @@ final class BackendRegistry {
      */
     static Backends of(EngineConfig config, Ledger ledger, BackendParts parts, UnaryOperator<Backend> wrapper) {
         if (config.backend().equals(AutoBackend.NAME)) {
-            List<Backend> all = config.family().backends().values().stream()
+            List<Backend> all = EngineFamily.of(config.type()).backends().values().stream()
                     .map(kind -> wrapper.apply(kind.of(parts)))
                     .toList();
             List<Backend> inOrder = all.stream()
@@ -95,7 +67,7 @@ final class BackendRegistry {
                     .toList();
             return new Backends(new AutoBackend(inOrder, parts.clock()), all, sender(config, parts));
         }
-        Backend chosen = named(config.backend(), config.family(), parts)
+        Backend chosen = named(config.backend(), EngineFamily.of(config.type()), parts)
                 .map(wrapper)
                 .orElseThrow(() -> new IllegalStateException("No backend is registered as " + config.backend() + "."));
         List<Backend> earlier = config.dryRun()
@@ -104,13 +76,13 @@ final class BackendRegistry {
                         .map(LedgerLine.Entry::backend)
                         .distinct()
                         .filter(name -> !name.equals(chosen.name()))
-                        .flatMap(name -> named(name, config.family(), parts).stream())
+                        .flatMap(name -> named(name, EngineFamily.of(config.type()), parts).stream())
                         .map(wrapper)
                         .toList();
         return new Backends(chosen, earlier, config.dryRun() ? Optional.empty() : sender(config, parts));
     }
 
     private static Optional<PrefixSender> sender(EngineConfig config, BackendParts parts) {
-        return config.priming() ? config.family().sender(parts.http()) : Optional.empty();
+        return config.priming() ? EngineFamily.of(config.type()).sender(parts.http()) : Optional.empty();
     }
 }

@@ -44,7 +44,7 @@ final class ConfigMapping {
     static ConfigException unknownKey(String key, Set<String> keys) {
         return new ConfigException(
                 oneLine(key),
-                BackendRegistry.removed(key)
+                EngineConfig.removedBackend(key)
                         .map(why -> "is a key of earlier versions, and " + why + "; leave it out")
                         .orElseGet(() -> "is an unknown key; "
                                 + nearest(key, keys)

@@ -169,15 +169,15 @@ public final class ConfigSources {
     public void check() {
         SidecarConfig config = read().config();
         try {
-            Access _ = Access.of(config.listen(), environment);
+            ApiTokens _ = ApiTokens.of(config.listen(), environment);
             if (config.listen().tls().isPresent()) {
                 Object _ = PemFiles.server(config.listen().tls().get());
             }
             for (EngineConfig engine : config.engines()) {
                 String keys = "engines." + engine.id() + ".";
-                Map<String, String> _ = EngineLink.key(environment, engine.apiKeyEnv(), keys + "apiKeyEnv");
-                Map<String, String> _ = EngineLink.key(environment, engine.adminKeyEnv(), keys + "adminKeyEnv");
-                Object _ = EngineLink.trusted(engine);
+                Map<String, String> _ = Secret.headers(environment, engine.apiKeyEnv(), keys + "apiKeyEnv");
+                Map<String, String> _ = Secret.headers(environment, engine.adminKeyEnv(), keys + "adminKeyEnv");
+                Object _ = engine.http();
                 for (DeclaredHold hold : engine.holds()) {
                     PrefixSource _ = hold.source();
                 }

@@ -91,7 +91,7 @@ public final class Doctor {
     private Diagnosis examine() {
         EngineProbe probe = new EngineProbe(contact.config(), contact.http(), System::nanoTime);
         EngineReadings readings = probe.read().toCompletableFuture().join();
-        Levers levers = Levers.of(contact).beside(readings, contact.config().family());
+        Levers levers = Levers.of(contact).beside(readings, contact.config().type());
         key();
         engine();
         sizes(readings);
@@ -175,7 +175,7 @@ public final class Doctor {
     }
 
     private String newness(String version) {
-        EngineFamily.Seen seen = contact.config().family().seen();
+        EngineFamily.Seen seen = EngineFamily.of(contact.config().type()).seen();
         return EngineVersion.parse(version)
                 .map(its -> seen.newest().isBefore(its)
                         ? ", not seen before: the newest that was looked at is " + seen.newest()
@@ -271,7 +271,7 @@ public final class Doctor {
             case Events.Unknown unknown ->
                 findings.add(Finding.missing("events", firstClause(unknown.why()), eventsFlag(contact.type())));
             case Events.At at -> {
-                BlockNaming naming = contact.config().family().naming(contact.config());
+                BlockNaming naming = EngineFamily.of(contact.config().type()).naming(contact.config());
                 EventTrial.Heard heard = new EventTrial(at.source(), naming, wall).listen(patience, () -> {
                     if (tries) {
                         asking("request", EngineContact.MODELS, this::tryOne);
@@ -425,7 +425,7 @@ public final class Doctor {
     }
 
     private void tokenizer() {
-        PromptRenderer renderer = contact.config().family().renderer(contact.http());
+        PromptRenderer renderer = EngineFamily.of(contact.config().type()).renderer(contact.http());
         ArrayNode hello = JsonNodeFactory.instance.arrayNode();
         hello.addObject().put("role", "user").put("content", "Hello");
         RenderedPrompt text = renderer.text("Hello").toCompletableFuture().join();

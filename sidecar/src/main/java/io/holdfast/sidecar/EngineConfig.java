@@ -11,14 +11,23 @@ import io.holdfast.core.budget.RequestSizes;
 import io.holdfast.core.effect.EffectSettings;
 import io.holdfast.core.plan.AutomaticHolds;
 import io.holdfast.events.VllmHashing.Algorithm;
+import io.holdfast.http.EngineHttpSettings;
+import io.holdfast.sglang.PinBlocksBackend;
+import io.holdfast.sglang.PriorityTouchBackend;
+import io.holdfast.sglang.SessionHoldBackend;
+import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.function.Function;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * What the operator decided about one engine.
@@ -88,24 +97,53 @@ public record EngineConfig(
     /** What can hold, or says what it would do, where there are no events. */
     private static final List<String> SILENT = List.of(AutoBackend.NAME, KeepWarmBackend.NAME, DryRunBackend.NAME);
 
+    /** Why backends of earlier versions are not there any more. */
+    private static final Map<String, String> REMOVED_BACKENDS = Map.of(
+            "lmcache", "pins at an LMCache coordinator are not supported any more",
+            "pin_prefix", "the pins of SGLang 0.5.10rc0 are not supported any more");
+
     private static final int LARGEST_PRIORITY = 1_000_000_000;
     private static final Pattern VARIABLE = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
     private static final Pattern EVENTS = Pattern.compile("tcp://(\\[[0-9a-fA-F:]+]|[A-Za-z0-9._-]+):([0-9]{1,5})");
 
     /** The families of engines that there are. */
     public enum EngineType {
-        SGLANG(new SglangFamily()),
-        VLLM(new VllmFamily());
+        SGLANG(
+                "--context-length",
+                SessionHoldBackend.NAME,
+                PinBlocksBackend.NAME,
+                PriorityTouchBackend.NAME,
+                KeepWarmBackend.NAME),
+        VLLM("--max-model-len", KeepWarmBackend.NAME);
 
-        @SuppressWarnings("ImmutableEnumChecker") // a family has no state
-        private final EngineFamily family;
+        private final String contextFlag;
 
-        EngineType(EngineFamily family) {
-            this.family = family;
+        @SuppressWarnings("ImmutableEnumChecker") // the list is unmodifiable
+        private final List<String> backends;
+
+        EngineType(String contextFlag, String... own) {
+            this.contextFlag = contextFlag;
+            this.backends = Stream.of(Stream.of(AutoBackend.NAME), Stream.of(own), Stream.of(DryRunBackend.NAME))
+                    .flatMap(Function.identity())
+                    .toList();
         }
 
-        EngineFamily family() {
-            return family;
+        /** The engine's flag that bounds its longest request. */
+        String contextFlag() {
+            return contextFlag;
+        }
+
+        /** Names of the backends that such an engine may be configured with, the default first. */
+        List<String> backends() {
+            return backends;
+        }
+
+        /** Names of the backends of all types. */
+        static List<String> allBackends() {
+            return Arrays.stream(values())
+                    .flatMap(type -> type.backends.stream())
+                    .distinct()
+                    .toList();
         }
     }
 
@@ -139,17 +177,15 @@ public record EngineConfig(
                 "replay",
                 replay.orElse(""),
                 "the engine publishes there: write its replay_endpoint, which is another port");
-        List<String> backends = BackendRegistry.names(type.family());
+        List<String> backends = type.backends();
         require(
                 backends.contains(backend),
                 "backend",
                 backend,
-                (BackendRegistry.names().contains(backend)
+                (EngineType.allBackends().contains(backend)
                                 ? "an engine of type " + type.name().toLowerCase(Locale.ROOT)
                                         + " has none of that name: "
-                                : BackendRegistry.removed(backend)
-                                        .map(why -> why + ": ")
-                                        .orElse(""))
+                                : removedBackend(backend).map(why -> why + ": ").orElse(""))
                         + ConfigMapping.mend(backend, backends));
         require(
                 kvcachedSegment.isEmpty() || SILENT.contains(backend),
@@ -227,7 +263,7 @@ public record EngineConfig(
                 Optional.empty(),
                 Optional.empty(),
                 Optional.empty(),
-                BackendRegistry.names(type.family()).getFirst(),
+                type.backends().getFirst(),
                 OptionalInt.empty(),
                 AutomaticHolds.WHERE_EVICTABLE,
                 Duration.ofMinutes(5),
@@ -236,7 +272,7 @@ public record EngineConfig(
                 ControllerSettings.OWN_REQUESTS_AN_HOUR,
                 0.5,
                 Optional.empty(),
-                readings(BackendRegistry.names(type.family()).getFirst()),
+                readings(type.backends().getFirst()),
                 Duration.ofMillis(100),
                 Optional.of(EffectSettings.DEFAULTS),
                 Optional.empty(),
@@ -265,7 +301,7 @@ public record EngineConfig(
     ControllerSettings controllerSettings() {
         return new ControllerSettings(
                 id,
-                new BudgetSettings(share, requestSizes, family().contextFlag()),
+                new BudgetSettings(share, requestSizes, type.contextFlag()),
                 !publishes()
                         ? AutomaticHolds.OFF
                         // What is decided and not done harms nobody, and shows what would be held.
@@ -284,12 +320,25 @@ public record EngineConfig(
         return kvcachedSegment.isEmpty();
     }
 
+    /** Returns why a backend of earlier versions is not there any more; absent where there was none of that name. */
+    static Optional<String> removedBackend(String name) {
+        return Optional.ofNullable(REMOVED_BACKENDS.get(name));
+    }
+
     LimitConfig limit() {
         return kvcachedLimit.orElseGet(LimitConfig::defaults);
     }
 
-    EngineFamily family() {
-        return type.family();
+    /**
+     * Settings of the connection to the engine.
+     *
+     * @throws IOException with one sentence, where the certificates cannot be read
+     */
+    EngineHttpSettings http() throws IOException {
+        EngineHttpSettings settings = EngineHttpSettings.of(url);
+        return caFile.isEmpty()
+                ? settings
+                : settings.withTrust(PemFiles.trust(caFile.get(), "engines." + id + ".caFile"));
     }
 
     /** Whether everything is decided and nothing is sent. */

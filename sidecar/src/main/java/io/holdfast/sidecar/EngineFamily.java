@@ -10,6 +10,7 @@ import io.holdfast.events.EventSource;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.http.EngineVersion;
 import io.holdfast.http.PromptRenderer;
+import io.holdfast.sidecar.EngineConfig.EngineType;
 import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.concurrent.CompletionStage;
@@ -18,10 +19,15 @@ import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 
-/** All that differs from one family of engines to another; who looks after an engine asks this and switches on nothing. */
+/** All that differs from one family of engines to another; other code asks this and never switches on the type. */
 interface EngineFamily {
-    /** The engine's flag that bounds its longest request. */
-    String contextFlag();
+    /** Returns the family of engines of one type. */
+    static EngineFamily of(EngineType type) {
+        return switch (type) {
+            case SGLANG -> new SglangFamily();
+            case VLLM -> new VllmFamily();
+        };
+    }
 
     /** Releases that were looked at; docs/backends.md says how. */
     Seen seen();

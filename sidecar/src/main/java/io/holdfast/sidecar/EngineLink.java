@@ -20,9 +20,7 @@ import io.holdfast.embed.ledger.FileLedgerStore;
 import io.holdfast.events.BlockNaming;
 import io.holdfast.events.Subscription;
 import io.holdfast.http.EngineHttp;
-import io.holdfast.http.EngineHttpSettings;
 import io.holdfast.http.GuardState;
-import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.net.URI;
@@ -126,7 +124,7 @@ final class EngineLink implements AutoCloseable {
         this.backend = new ProbedBackend(backends.chosen());
         this.controller = new Controller(
                 config.controllerSettings(),
-                config.family().requestRules(),
+                EngineFamily.of(config.type()).requestRules(),
                 new Backends(backend, backends.earlier(), backends.sender()),
                 ledger,
                 shared.executor(),
@@ -138,7 +136,7 @@ final class EngineLink implements AutoCloseable {
                 new LedgerBinding(config, ledger, store.file(), http, controller, shared.executor(), shared.clock());
         this.emergency = new EmergencyRelease(
                 config.id(), ledger, calls, binding::engine, shared.clock(), shared.executor(), shared.watch());
-        BlockNaming naming = config.family().naming(config);
+        BlockNaming naming = EngineFamily.of(config.type()).naming(config);
         this.events = new EventSubscriptions(
                 config.id(),
                 probe,
@@ -146,7 +144,7 @@ final class EngineLink implements AutoCloseable {
                 thread,
                 sink -> shared.seams().sinks().apply(config.id(), naming.listening(sink)));
         this.prefixes = new PrefixResolver(
-                config.family().renderer(http),
+                EngineFamily.of(config.type()).renderer(http),
                 naming,
                 this::view,
                 // To pin them, or to store them by a request of our own: a dry run for whoever holds after it.
@@ -190,9 +188,10 @@ final class EngineLink implements AutoCloseable {
             SharedServices shared)
             throws IOException {
         String keys = "engines." + config.id() + ".";
-        Map<String, String> headers = key(config.apiKeyEnv(), keys + "apiKeyEnv");
-        Map<String, String> adminHeaders =
-                config.adminKeyEnv().isPresent() ? key(config.adminKeyEnv(), keys + "adminKeyEnv") : headers;
+        Map<String, String> headers = Secret.headers(System.getenv(), config.apiKeyEnv(), keys + "apiKeyEnv");
+        Map<String, String> adminHeaders = config.adminKeyEnv().isPresent()
+                ? Secret.headers(System.getenv(), config.adminKeyEnv(), keys + "adminKeyEnv")
+                : headers;
         FileLedgerStore store = FileLedgerStore.open(
                 stateDirectory,
                 config.id(),
@@ -201,7 +200,7 @@ final class EngineLink implements AutoCloseable {
         EngineHttp http;
         try {
             http = new EngineHttp(
-                    trusted(config).withHeaders(headers), shared.executor(), shared.timer(), shared.clock());
+                    config.http().withHeaders(headers), shared.executor(), shared.timer(), shared.clock());
         } catch (IOException e) {
             store.close();
             throw e;
@@ -233,32 +232,6 @@ final class EngineLink implements AutoCloseable {
             store.close();
             throw e;
         }
-    }
-
-    /** @throws IOException with one sentence, where the certificates cannot be read */
-    static EngineHttpSettings trusted(EngineConfig config) throws IOException {
-        EngineHttpSettings settings = EngineHttpSettings.of(config.url());
-        return config.caFile().isEmpty()
-                ? settings
-                : settings.withTrust(PemFiles.trust(config.caFile().get(), "engines." + config.id() + ".caFile"));
-    }
-
-    /**
-     * What is sent with each request, where there is a key.
-     *
-     * @param key what names the variable, for the sentence that says it is not there
-     */
-    static Map<String, String> key(Optional<String> variable, String key) throws IOException {
-        return key(System.getenv(), variable, key);
-    }
-
-    static Map<String, String> key(Map<String, String> environment, Optional<String> variable, String key)
-            throws IOException {
-        return variable.isEmpty()
-                ? Map.of()
-                : Map.of(
-                        "Authorization",
-                        Secret.read(environment, variable.get(), key).bearer());
     }
 
     String id() {
@@ -314,7 +287,8 @@ final class EngineLink implements AutoCloseable {
         return holds(view());
     }
 
-    private List<HoldView> holds(EngineView view) {
+    /** The holds of a view that was taken before. */
+    List<HoldView> holds(EngineView view) {
         List<HoldView> unnamed = lasting.unnamed();
         List<HoldView> seen = unnamed.isEmpty()
                 ? view.holds()
@@ -419,10 +393,10 @@ final class EngineLink implements AutoCloseable {
     }
 
     /** Has a hold wait whose blocks cannot be told yet; refused for that reason where no more may wait. */
-    CompletionStage<HoldView> holdUnnamed(HoldBody asked, ApiError why) {
+    CompletionStage<HoldView> holdUnnamed(PrefixSource source, HoldRequest wish, ApiError why) {
         Optional<ApiError> refusal = takesNone();
         return refusal.<CompletionStage<HoldView>>map(CompletableFuture::failedFuture)
-                .orElseGet(() -> lasting.keepUnnamed(asked, why.sentence())
+                .orElseGet(() -> lasting.keepUnnamed(source, wish, why.sentence())
                         .thenCompose(hold -> hold.<CompletionStage<HoldView>>map(CompletableFuture::completedStage)
                                 .orElseGet(() -> CompletableFuture.failedStage(why))));
     }
@@ -736,48 +710,26 @@ final class EngineLink implements AutoCloseable {
         logged.set(now);
     }
 
-    /** @param why whether the reader may see the reasons of holds and plans */
-    JsonObject json(boolean why) {
-        return json(view(), why);
-    }
-
-    /** The same of a picture that was taken before. */
-    JsonObject json(EngineView view, boolean why) {
-        JsonObject heard = limit.isEmpty()
+    /** State of the event stream, as JSON. */
+    JsonObject heard() {
+        return limit.isEmpty()
                 ? events.json()
                 : new JsonObject().put("connected", false).put("why", EngineLimit.NO_EVENTS);
-        JsonObject engine = ApiJson.engine(config, backend.name(), view, heard, why)
-                .put("holds", holdsJson(view, why))
-                .put("pins", ApiJson.pins(pins()))
-                .put("calls", ApiJson.guards(http.guards()))
-                .put("automaticHolds", view.automatic().on())
-                .put("automaticHoldsWhy", view.automatic().why())
-                .put("paused", view.paused().isPresent())
-                .put("keepsHeld", view.keepsHeld())
-                .put("dryRun", view.dryRun() || config.dryRun())
-                .put("learned", snapshots.json());
-        String fault = fault();
-        if (!fault.isEmpty()) {
-            engine.put("fault", fault).put("certain", false).put("certainty", fault);
-        }
-        view.paused().ifPresent(sentence -> engine.put("pausedWhy", sentence));
-        limit.ifPresent(its -> engine.put("certainty", EngineLimit.NO_EVENTS).put("kvcached", ApiJson.limit(its)));
-        return engine;
     }
 
-    /** @param why whether the reader may see reasons, which can tell what others' prompts begin with */
-    private JsonArray holdsJson(EngineView view, boolean why) {
-        return ApiJson.array(
-                holds(view).stream().map(hold -> holdJson(hold, why)).toList());
+    /** State of what was learned and kept, as JSON. */
+    JsonObject learned() {
+        return snapshots.json();
     }
 
-    JsonObject holdJson(HoldView hold, boolean why) {
-        JsonObject json = ApiJson.hold(id(), hold, why);
-        lasting.name(hold.id()).ifPresent(name -> json.put("name", name));
-        if (why && showText) {
-            lasting.asked(hold.id()).ifPresent(asked -> ApiJson.putAsked(json, asked));
-        }
-        return json;
+    /** State of the guards of our calls to the engine. */
+    List<GuardState> guards() {
+        return http.guards();
+    }
+
+    /** By what a hold was requested; absent where texts of prompts are not to be shown. */
+    Optional<PrefixSource> shownSource(long holdId) {
+        return showText ? lasting.asked(holdId) : Optional.empty();
     }
 
     /** Says in the state directory where the API is, for whoever is to ask it. */

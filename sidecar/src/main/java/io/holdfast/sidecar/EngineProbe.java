@@ -15,7 +15,7 @@ final class EngineProbe {
 
     EngineProbe(EngineConfig config, EngineHttp http, LongSupplier clock) {
         this.config = config;
-        this.engine = config.family().questions(http);
+        this.engine = EngineFamily.of(config.type()).questions(http);
         this.clock = clock;
     }
 

@@ -42,7 +42,7 @@ final class EngineRoutes implements HttpApi.Routes {
                         .put(
                                 "engines",
                                 ApiJson.array(engines.values().stream()
-                                        .map(engine -> engine.json(why))
+                                        .map(engine -> ApiJson.engine(engine, why))
                                         .toList()))
                         .put("otherSegments", ApiJson.array(otherSegments.now())));
     }
@@ -50,7 +50,7 @@ final class EngineRoutes implements HttpApi.Routes {
     private void show(RoutingContext context) {
         EngineLink engine = api.engine(context);
         boolean why = access.mayAct(context.request());
-        api.show(context, () -> engine.json(why));
+        api.show(context, () -> ApiJson.engine(engine, why));
     }
 
     private void readings(RoutingContext context) {
@@ -84,7 +84,7 @@ final class EngineRoutes implements HttpApi.Routes {
                         .put(
                                 "engines",
                                 ApiJson.array(pictures.entrySet().stream()
-                                        .map(each -> each.getKey().json(each.getValue(), why))
+                                        .map(each -> ApiJson.engine(each.getKey(), each.getValue(), why))
                                         .toList())));
     }
 }

@@ -295,9 +295,9 @@ final class Fleet {
 
     private static void requireSecrets(EngineConfig engine) throws IOException {
         String keys = "engines." + engine.id() + ".";
-        Map<String, String> _ = EngineLink.key(engine.apiKeyEnv(), keys + "apiKeyEnv");
-        Map<String, String> _ = EngineLink.key(engine.adminKeyEnv(), keys + "adminKeyEnv");
-        Object _ = EngineLink.trusted(engine);
+        Map<String, String> _ = Secret.headers(System.getenv(), engine.apiKeyEnv(), keys + "apiKeyEnv");
+        Map<String, String> _ = Secret.headers(System.getenv(), engine.adminKeyEnv(), keys + "adminKeyEnv");
+        Object _ = engine.http();
     }
 
     private void inPlace(EngineConfig engine) {

@@ -10,7 +10,6 @@ import java.util.Optional;
 
 /** The body of a request for a hold: which prefix, how long, how urgently and for whom. */
 final class HoldBody {
-    static final int MOST_TOKENS = 1 << 20;
     static final Duration LONGEST_LEASE = Duration.ofHours(24);
 
     private final PrefixSource source;

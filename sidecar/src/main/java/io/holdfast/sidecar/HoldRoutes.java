@@ -64,7 +64,7 @@ final class HoldRoutes implements HttpApi.Routes {
                     all.stream()
                             .skip(from)
                             .limit(limit)
-                            .map(hold -> engine.holdJson(hold, why))
+                            .map(hold -> ApiJson.hold(engine, hold, why))
                             .toList());
         });
     }
@@ -76,7 +76,7 @@ final class HoldRoutes implements HttpApi.Routes {
                 .filter(each -> each.id() == id)
                 .findFirst()
                 .orElseThrow(() -> noSuchHold(context));
-        api.reply(context, 200, engine.holdJson(hold, access.mayAct(context.request())));
+        api.reply(context, 200, ApiJson.hold(engine, hold, access.mayAct(context.request())));
     }
 
     private void hold(RoutingContext context) {
@@ -108,7 +108,10 @@ final class HoldRoutes implements HttpApi.Routes {
     /** What cannot be told yet is no refusal: the hold waits with the reason, and is met as soon as it can be. */
     private Future<JsonObject> waits(
             RoutingContext context, EngineLink engine, HoldBody asked, ApiError why, RequestBodies.Body body) {
-        return api.await(engine.holdUnnamed(asked, why), HttpApi.OUTCOME_SECONDS, HttpApi.controllerSilent(engine))
+        return api.await(
+                        engine.holdUnnamed(asked.source(), asked.wish(), why),
+                        HttpApi.OUTCOME_SECONDS,
+                        HttpApi.controllerSilent(engine))
                 .map(hold -> {
                     body.close();
                     JsonObject json = ApiJson.hold(engine.id(), hold, true);
@@ -190,7 +193,7 @@ final class HoldRoutes implements HttpApi.Routes {
         if (hold.state() == HoldState.EXPIRING) {
             context.fail(new ApiError(503, refused(engine, hold)));
         } else {
-            api.reply(context, 200, engine.holdJson(hold, true));
+            api.reply(context, 200, ApiJson.hold(engine, hold, true));
         }
     }
 

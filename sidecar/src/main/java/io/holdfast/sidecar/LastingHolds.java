@@ -177,20 +177,19 @@ final class LastingHolds {
      * Keeps a hold whose blocks are not known yet, or renews its requester's; answered with the hold as it waits, absent where
      * no more may wait.
      */
-    CompletionStage<Optional<HoldView>> keepUnnamed(HoldBody asked, String why) {
-        return controller.newHoldId().thenApplyAsync(id -> keepUnnamed(id, asked, why), executor);
+    CompletionStage<Optional<HoldView>> keepUnnamed(PrefixSource source, HoldRequest wish, String why) {
+        return controller.newHoldId().thenApplyAsync(id -> keepUnnamed(id, source, wish, why), executor);
     }
 
-    private synchronized Optional<HoldView> keepUnnamed(long id, HoldBody asked, String why) {
-        HoldRequest wish = asked.wish();
+    private synchronized Optional<HoldView> keepUnnamed(long id, PrefixSource source, HoldRequest wish, String why) {
         KeptClaim claim = KeptClaim.of(wish, wall.instant());
-        String digest = DeclaredHold.digest(asked.source());
+        String digest = DeclaredHold.digest(source);
         Optional<KeptHold> before = known.values().stream()
                 .filter(hold -> hold.unnamed() && !wish.requester().isEmpty())
                 .filter(hold -> hold.claims().getFirst().requester().equals(wish.requester()))
                 .filter(hold -> DeclaredHold.digest(hold.asked()).equals(digest))
                 .findFirst();
-        if (before.isEmpty() && !unnamedFits(asked.source())) {
+        if (before.isEmpty() && !unnamedFits(source)) {
             return Optional.empty();
         }
         KeptHold hold = before.map(known -> known.claimedBy(List.of(claim)))
@@ -201,10 +200,8 @@ final class LastingHolds {
                         List.of(claim),
                         engine.get().flatMap(EngineIdentity::model),
                         new long[0],
-                        asked.source() instanceof PrefixSource.Tokens tokens
-                                ? Optional.of(tokens.ids())
-                                : Optional.empty(),
-                        asked.source()));
+                        source instanceof PrefixSource.Tokens tokens ? Optional.of(tokens.ids()) : Optional.empty(),
+                        source));
         waits.put(hold.id(), why);
         boolean _ = write(hold);
         active.remove(hold.id());
@@ -219,7 +216,7 @@ final class LastingHolds {
                 .sum();
         return unnamed.size() < MOST_UNNAMED
                 && switch (source) {
-                    case PrefixSource.Tokens more -> tokens + more.ids().length <= HoldBody.MOST_TOKENS;
+                    case PrefixSource.Tokens more -> tokens + more.ids().length <= PrefixSource.MOST_TOKENS;
                     case PrefixSource.Text text -> fits(text.text().length());
                     case PrefixSource.Messages talk ->
                         fits(talk.messages().toString().length());

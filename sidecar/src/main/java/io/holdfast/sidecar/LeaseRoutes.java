@@ -82,7 +82,7 @@ final class LeaseRoutes implements HttpApi.Routes {
                 .map(found -> found.orElseThrow(() -> HoldRoutes.noSuchHold(context, asked.requester())))
                 .map(LeaseRoutes::mayBeExtended)
                 .compose(hold -> kept(engine, hold).map(written -> {
-                    JsonObject json = engine.holdJson(hold, true);
+                    JsonObject json = ApiJson.hold(engine, hold, true);
                     if (hold.leaseLeft().plusMillis(1).compareTo(asked.length()) < 0) {
                         HttpApi.note(
                                 json,
@@ -148,7 +148,7 @@ final class LeaseRoutes implements HttpApi.Routes {
                                 .put(
                                         "holds",
                                         ApiJson.array(holds.stream()
-                                                .map(hold -> engine.holdJson(hold, true))
+                                                .map(hold -> ApiJson.hold(engine, hold, true))
                                                 .toList()))));
     }
 

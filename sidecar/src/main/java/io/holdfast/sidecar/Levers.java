@@ -5,6 +5,7 @@ import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.backend.DryRunBackend;
 import io.holdfast.core.budget.BudgetRule;
 import io.holdfast.core.reading.EngineReadings;
+import io.holdfast.sidecar.EngineConfig.EngineType;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -41,7 +42,7 @@ record Levers(List<Lever> levers) {
                 contact.timer(),
                 System::nanoTime,
                 new SplittableRandom());
-        List<CompletableFuture<Lever>> asked = contact.config().family().backends().entrySet().stream()
+        List<CompletableFuture<Lever>> asked = EngineFamily.of(contact.config().type()).backends().entrySet().stream()
                 .map(each -> probed(each.getKey(), each.getValue().of(parts)))
                 .toList();
         return new Levers(asked.stream().map(CompletableFuture::join).toList());
@@ -59,7 +60,7 @@ record Levers(List<Lever> levers) {
     }
 
     /** The same where pins that take memory for good are no way while the longest request needs the whole cache. */
-    Levers beside(EngineReadings readings, EngineFamily family) {
+    Levers beside(EngineReadings readings, EngineType type) {
         long capacity = (long) readings.capacityTokens().number().orElse(0);
         long context = (long) readings.contextTokens().number().orElse(0);
         long block = (long) readings.blockTokens().number().orElse(0);
@@ -72,7 +73,7 @@ record Levers(List<Lever> levers) {
                         + " of %,d): start it with a smaller %s.",
                 context,
                 capacity,
-                family.contextFlag());
+                type.contextFlag());
         return new Levers(levers.stream()
                 .map(lever ->
                         lever.works() && lever.takesMemory() ? new Lever(lever.backend(), false, true, why) : lever)

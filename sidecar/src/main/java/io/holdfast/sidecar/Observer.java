@@ -96,7 +96,7 @@ public final class Observer implements AutoCloseable {
         this.probe = new EngineProbe(config, contact.http(), System::nanoTime);
         this.controller = new Controller(
                 config.controllerSettings(),
-                config.family().requestRules(),
+                EngineFamily.of(config.type()).requestRules(),
                 Backends.only(new DryRunBackend()),
                 new Ledger(new NoLedger()),
                 contact.executor(),

@@ -254,7 +254,7 @@ record Overview(
 
     /** As elsewhere, but for times that go on by themselves: those would make every second a change. */
     private static JsonObject hold(EngineLink link, HoldView hold, boolean why) {
-        JsonObject json = link.holdJson(hold, why);
+        JsonObject json = ApiJson.hold(link, hold, why);
         json.remove("provenSecondsAgo");
         json.remove("requesters");
         long left = hold.leaseLeft().toSeconds();

@@ -301,8 +301,9 @@ final class PrefixFields {
     }
 
     private static void requireRoom(String field, int count) {
-        if (count == HoldBody.MOST_TOKENS) {
-            throw badRequest(field + " has more than " + HoldBody.MOST_TOKENS + " elements; no prefix is that long.");
+        if (count == PrefixSource.MOST_TOKENS) {
+            throw badRequest(
+                    field + " has more than " + PrefixSource.MOST_TOKENS + " elements; no prefix is that long.");
         }
     }
 

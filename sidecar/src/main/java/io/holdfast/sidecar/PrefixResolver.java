@@ -87,8 +87,9 @@ final class PrefixResolver {
     }
 
     private Resolved cut(CommonStart.Shared shared, Lease lease) {
-        if (shared.tokens().length > HoldBody.MOST_TOKENS) {
-            throw ApiError.badRequest("It has more than " + HoldBody.MOST_TOKENS + " tokens; no prefix is that long.");
+        if (shared.tokens().length > PrefixSource.MOST_TOKENS) {
+            throw ApiError.badRequest(
+                    "It has more than " + PrefixSource.MOST_TOKENS + " tokens; no prefix is that long.");
         }
         HoldRequest request = named(shared.tokens(), lease);
         controller.hasToken(request.largestToken());

@@ -6,6 +6,9 @@ import java.util.Optional;
 /** By what a prefix is asked for. */
 @SuppressWarnings("ArrayRecordComponent") // two are never compared
 sealed interface PrefixSource {
+    /** No prefix is longer. */
+    int MOST_TOKENS = 1 << 20;
+
     /** The engine's token ids, from the first on. */
     record Tokens(int[] ids) implements PrefixSource {}
 

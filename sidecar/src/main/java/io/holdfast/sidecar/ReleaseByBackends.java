@@ -67,14 +67,15 @@ final class ReleaseByBackends implements AutoCloseable {
      * @throws IOException with one sentence, when a key is not in the environment
      */
     static ReleaseByBackends open(FileLedgerStore store, EngineConfig config, Told told) throws IOException {
-        Map<String, String> headers = EngineLink.key(told.apiKeyEnv().or(config::apiKeyEnv), "apiKeyEnv");
+        Map<String, String> headers =
+                Secret.headers(System.getenv(), told.apiKeyEnv().or(config::apiKeyEnv), "apiKeyEnv");
         Optional<String> adminKey = told.adminKeyEnv().or(config::adminKeyEnv);
         return new ReleaseByBackends(
                 store,
                 config,
                 told.patience(),
                 headers,
-                adminKey.isPresent() ? EngineLink.key(adminKey, "adminKeyEnv") : headers);
+                adminKey.isPresent() ? Secret.headers(System.getenv(), adminKey, "adminKeyEnv") : headers);
     }
 
     /** @param notes to be told with whatever comes of it */
@@ -202,7 +203,11 @@ final class ReleaseByBackends implements AutoCloseable {
         boolean atEnds =
                 backends(ledger).stream().anyMatch(backend -> backend.traits().needs(Need.INSERTION_END));
         int caches = atEnds
-                ? config.family().questions(http).caches().toCompletableFuture().join()
+                ? EngineFamily.of(config.type())
+                        .questions(http)
+                        .caches()
+                        .toCompletableFuture()
+                        .join()
                 : 1;
         return caches == 1
                 ? Optional.empty()
@@ -231,7 +236,7 @@ final class ReleaseByBackends implements AutoCloseable {
         return ledger.outstanding().stream()
                 .map(Entry::backend)
                 .distinct()
-                .flatMap(name -> BackendRegistry.named(name, config.family(), parts).stream())
+                .flatMap(name -> BackendRegistry.named(name, EngineFamily.of(config.type()), parts).stream())
                 .toList();
     }
 

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.util.Map;
+import java.util.Optional;
 
 /** A secret from the environment. Only what needs its value gets it; a sentence about it names its variable. */
 final class Secret {
@@ -48,6 +49,18 @@ final class Secret {
                     + LEAST_TOKEN_LENGTH + " characters, which can be guessed; make one with openssl rand -hex 32.");
         }
         return token;
+    }
+
+    /**
+     * Headers of a request to an engine: its key, where there is one.
+     *
+     * @param key the key of the configuration that names the variable
+     */
+    static Map<String, String> headers(Map<String, String> environment, Optional<String> variable, String key)
+            throws IOException {
+        return variable.isEmpty()
+                ? Map.of()
+                : Map.of("Authorization", read(environment, variable.get(), key).bearer());
     }
 
     String variable() {

@@ -25,11 +25,6 @@ import java.util.concurrent.CompletionStage;
 /** SGLang: tells where it publishes, names blocks by their tokens, and pins on some branches. */
 final class SglangFamily implements EngineFamily {
     @Override
-    public String contextFlag() {
-        return "--context-length";
-    }
-
-    @Override
     public Seen seen() {
         return new Seen(new EngineVersion(0, 5, 15), new EngineVersion(0, 5, 23));
     }

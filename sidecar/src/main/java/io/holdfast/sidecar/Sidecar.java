@@ -184,7 +184,7 @@ public final class Sidecar implements AutoCloseable {
     }
 
     private void open(SidecarConfig config) throws IOException {
-        Access access = Access.of(listen, System.getenv());
+        Access access = new Access(listen, ApiTokens.of(listen, System.getenv()));
         Metrics metrics = new Metrics(registry);
         StrayLedgers strays = StrayLedgers.find(
                 config.stateDirectory(),

@@ -90,7 +90,7 @@ public final class StateDirectory {
 
     /** The ids of the engines that it has a ledger of, in order. */
     public List<String> ids() {
-        return StrayLedgers.ids(directory);
+        return StateHome.ledgers(directory);
     }
 
     /**

@@ -1,5 +1,6 @@
 package io.holdfast.sidecar;
 
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
@@ -20,6 +21,9 @@ import java.util.stream.Stream;
  * @param others the usual places that were not taken and have ledgers
  */
 record StateHome(Optional<Path> taken, String why, List<Path> others) {
+    /** Ending of a ledger's file, behind the engine's id. */
+    static final String LEDGER = ".ledger";
+
     private static final Path SYSTEM = Path.of("/var/lib/holdfast");
 
     StateHome {
@@ -99,7 +103,21 @@ record StateHome(Optional<Path> taken, String why, List<Path> others) {
     }
 
     private static boolean hasLedgers(Path directory) {
-        return !StrayLedgers.ids(directory).isEmpty();
+        return !ledgers(directory).isEmpty();
+    }
+
+    /** Returns the ids of engines that have a ledger in a directory. */
+    static List<String> ledgers(Path directory) {
+        try (Stream<Path> files = Files.list(directory)) {
+            return files.map(file -> String.valueOf(file.getFileName()))
+                    .filter(name -> name.endsWith(LEDGER))
+                    .map(name -> name.substring(0, name.length() - LEDGER.length()))
+                    .sorted()
+                    .toList();
+        } catch (IOException e) {
+            // There is none yet, or opening a ledger in it says what is wrong.
+            return List.of();
+        }
     }
 
     /** Whether state can be kept there: it is writable, or can be made. */

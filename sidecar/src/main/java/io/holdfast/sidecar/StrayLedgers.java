@@ -4,14 +4,11 @@ import io.holdfast.core.pin.EngineIdentity;
 import io.holdfast.core.pin.Ledger;
 import io.holdfast.embed.ledger.FileLedgerStore;
 import io.holdfast.embed.ledger.LedgerFiles;
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -22,7 +19,6 @@ import org.slf4j.LoggerFactory;
  */
 final class StrayLedgers {
     private static final Logger LOG = LoggerFactory.getLogger(StrayLedgers.class);
-    private static final String SUFFIX = ".ledger";
 
     private record Stray(String id, Path file, Ledger ledger) {}
 
@@ -33,11 +29,12 @@ final class StrayLedgers {
     /** To be called before the ledgers of the configured engines are opened. */
     static StrayLedgers find(Path directory, Set<String> configured, LedgerFiles files) {
         StrayLedgers found = new StrayLedgers();
-        for (String id : ids(directory)) {
+        for (String id : StateHome.ledgers(directory)) {
             if (!configured.contains(id)) {
                 FileLedgerStore.idle(directory, id, files)
                         .filter(ledger -> !ledger.outstanding().isEmpty())
-                        .ifPresent(ledger -> found.strays.add(new Stray(id, directory.resolve(id + SUFFIX), ledger)));
+                        .ifPresent(ledger ->
+                                found.strays.add(new Stray(id, directory.resolve(id + StateHome.LEDGER), ledger)));
             }
         }
         found.strays.forEach(stray -> LOG.warn(
@@ -55,20 +52,6 @@ final class StrayLedgers {
     void addAll(Path directory, LedgerFiles files) {
         StrayLedgers others = find(directory, Set.of(), files);
         strays.addAll(others.strays);
-    }
-
-    /** The engines of whom there is a ledger. */
-    static List<String> ids(Path directory) {
-        try (Stream<Path> files = Files.list(directory)) {
-            return files.map(file -> String.valueOf(file.getFileName()))
-                    .filter(name -> name.endsWith(SUFFIX))
-                    .map(name -> name.substring(0, name.length() - SUFFIX.length()))
-                    .sorted()
-                    .toList();
-        } catch (IOException e) {
-            // There is none yet, or opening a ledger in it says what is wrong.
-            return List.of();
-        }
     }
 
     /** Why pins of this engine are released by nobody; absent where there are none. */

@@ -22,11 +22,6 @@ import java.util.concurrent.CompletionStage;
 /** vLLM: does not tell where it publishes nor how it names blocks, and has no pins: what is used is kept. */
 final class VllmFamily implements EngineFamily {
     @Override
-    public String contextFlag() {
-        return "--max-model-len";
-    }
-
-    @Override
     public Seen seen() {
         return new Seen(new EngineVersion(0, 22, 1), new EngineVersion(0, 32, 0));
     }

@@ -182,7 +182,7 @@ class AccessTest {
     void tokenThatIsMissing_isRefusedByTheNameOfItsVariable() {
         Listen listen = new Listen("0.0.0.0", 0, List.of(), Optional.of("READ"), Optional.of("ACT"));
 
-        assertThatThrownBy(() -> Access.of(listen, Map.of("ACT", ServedApi.ACT)))
+        assertThatThrownBy(() -> ApiTokens.of(listen, Map.of("ACT", ServedApi.ACT)))
                 .isInstanceOf(IOException.class)
                 .hasMessage("The environment variable READ, which listen.readTokenEnv names, is not set; set it or"
                         + " leave readTokenEnv out.");
@@ -192,7 +192,7 @@ class AccessTest {
     void tokensThatAreEqual_areRefusedWithoutShowingThem() {
         Listen listen = new Listen("0.0.0.0", 0, List.of(), Optional.of("READ"), Optional.of("ACT"));
 
-        assertThatThrownBy(() -> Access.of(listen, Map.of("ACT", ServedApi.ACT, "READ", ServedApi.ACT + "\n")))
+        assertThatThrownBy(() -> ApiTokens.of(listen, Map.of("ACT", ServedApi.ACT, "READ", ServedApi.ACT + "\n")))
                 .isInstanceOf(IOException.class)
                 .hasMessageContaining("READ and ACT hold the same token")
                 .hasMessageNotContaining(ServedApi.ACT);

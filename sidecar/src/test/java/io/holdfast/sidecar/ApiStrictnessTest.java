@@ -146,7 +146,7 @@ class ApiStrictnessTest {
 
     @Test
     void promptOfAMillionTokens_isReadAndRefusedAsTooLarge() {
-        int[] tokens = EngineClient.prompt(5, HoldBody.MOST_TOKENS);
+        int[] tokens = EngineClient.prompt(5, PrefixSource.MOST_TOKENS);
 
         Http.Answer answer = bed.client.hold(tokens, 1);
 

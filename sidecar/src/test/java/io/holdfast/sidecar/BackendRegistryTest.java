@@ -2,11 +2,14 @@ package io.holdfast.sidecar;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.core.backend.AutoBackend;
+import io.holdfast.core.backend.DryRunBackend;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.http.EngineHttpSettings;
 import io.holdfast.sidecar.EngineConfig.EngineType;
 import io.holdfast.sidecar.EngineFamily.BackendParts;
 import java.net.URI;
+import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -33,10 +36,16 @@ class BackendRegistryTest {
                     System::nanoTime,
                     new SplittableRandom(1));
 
-            assertThat(type.family().backends()).isNotEmpty().allSatisfy((name, kind) -> {
+            assertThat(EngineFamily.of(type).backends()).isNotEmpty().allSatisfy((name, kind) -> {
                 assertThat(kind.of(parts).name()).isEqualTo(name);
                 assertThat(kind.of(parts).traits()).isEqualTo(kind.traits());
             });
+            assertThat(type.backends())
+                    .startsWith(AutoBackend.NAME)
+                    .endsWith(DryRunBackend.NAME)
+                    .filteredOn(name ->
+                            !Set.of(AutoBackend.NAME, DryRunBackend.NAME).contains(name))
+                    .containsExactlyElementsOf(EngineFamily.of(type).backends().keySet());
         }
     }
 

@@ -55,11 +55,11 @@ class EventThreadTest {
                     },
                     certain -> certain);
 
-            JsonObject json = engine.json(true);
+            JsonObject json = ApiJson.engine(engine, true);
             assertThat(json.getString("fault")).startsWith("its events could not be applied");
             assertThat(json.getBoolean("certain")).isFalse();
             assertThat(json.getString("certainty")).isEqualTo(json.getString("fault"));
-            assertThat(other.json(true).containsKey("fault")).isFalse();
+            assertThat(ApiJson.engine(other, true).containsKey("fault")).isFalse();
             assertThat(thread.fault())
                     .hasValueSatisfying(sentence ->
                             assertThat(sentence).startsWith("Engine demo: its events could not be applied"));
@@ -135,7 +135,7 @@ class EventThreadTest {
             around.thread.guarded(engine.controller(), BROKEN).batchEnded();
 
             assertThat(engine.certain()).isFalse();
-            assertThat(engine.json(true).getBoolean("certain")).isFalse();
+            assertThat(ApiJson.engine(engine, true).getBoolean("certain")).isFalse();
         }
     }
 }

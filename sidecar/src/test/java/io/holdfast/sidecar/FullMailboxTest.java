@@ -22,7 +22,7 @@ class FullMailboxTest {
                 EngineLink engine = around.engine("demo")) {
             HttpApi api = new HttpApi(
                     vertx,
-                    Access.of(Listen.defaults(), Map.of()),
+                    new Access(Listen.defaults(), ApiTokens.of(Listen.defaults(), Map.of())),
                     HttpLimits.defaults(),
                     System::nanoTime,
                     Map.of("demo", engine),

@@ -52,7 +52,7 @@ class HoldBodyTest {
 
     @Test
     void tooManyTokens_areRefused() {
-        String list = "1,".repeat(HoldBody.MOST_TOKENS) + "1";
+        String list = "1,".repeat(PrefixSource.MOST_TOKENS) + "1";
 
         assertThatThrownBy(() -> parse("{\"tokens\":[" + list + "],\"leaseSeconds\":1}"))
                 .hasMessage("tokens has more than 1048576 elements; no prefix is that long.");

@@ -53,8 +53,9 @@ class ReleasesTest {
     void release_tellsWhatItFoundOfAPrompt(String name) {
         try (CapturedRelease release = new CapturedRelease(name);
                 EngineContact contact = EngineContact.open(target(release, name))) {
-            PrefixSender sender =
-                    contact.config().family().sender(contact.http()).orElseThrow();
+            PrefixSender sender = EngineFamily.of(contact.config().type())
+                    .sender(contact.http())
+                    .orElseThrow();
 
             assertThat(found(sender)).hasValue(192);
             release.forgets();
@@ -77,7 +78,7 @@ class ReleasesTest {
                 .toList();
 
         assertThat(new EngineFamily.Seen(onThePage.getFirst(), onThePage.getLast()))
-                .isEqualTo(type.family().seen());
+                .isEqualTo(EngineFamily.of(type).seen());
     }
 
     private static EngineTarget target(CapturedRelease release, String name) {

@@ -37,7 +37,7 @@ final class ServedApi implements AutoCloseable {
         overviews = new Overviews(Map.of("demo", engine), System::nanoTime, InstantSource.system());
         api = new HttpApi(
                 vertx,
-                Access.of(listen, Map.of("READ", READ + "\n", "ACT", " " + ACT + "\r\n")),
+                new Access(listen, ApiTokens.of(listen, Map.of("READ", READ + "\n", "ACT", " " + ACT + "\r\n"))),
                 limits,
                 System::nanoTime,
                 Map.of("demo", engine),
