@@ -256,7 +256,7 @@ final class LearningTest {
         });
     }
 
-    /** As the replay endpoint of an engine that lived on does, whose last batches nobody but the earlier process heard. */
+    /** The engine lived on, and its replay endpoint tells all that the earlier process heard. */
     @Test
     void pastThatTheEngineRepeats_isNotCountedAgain() {
         ControllerHarness first = ControllerHarness.ready(SETTINGS);
@@ -304,7 +304,7 @@ final class LearningTest {
         assertThat(learnedBy(next).untilMicros()).isEqualTo(next.stampMicros);
     }
 
-    /** What was evicted while nobody looked is in the past that the engine repeats, and is lost to who comes next. */
+    /** The repeated past shows what was evicted while nobody looked: it is lost to whoever comes next. */
     @Test
     void lossWhileNobodyLooked_isCounted() {
         ControllerHarness first = ControllerHarness.ready(SETTINGS);
@@ -321,7 +321,7 @@ final class LearningTest {
         assertThat(counts(learnedBy(next))).isEqualTo("5 ways, 5 requests, 2 lost");
     }
 
-    /** Whose clock was set back publishes nothing but the past, by its stamps: not for ever. */
+    /** The stamps of a clock that was set back are all of the past: believed for a minute, not for ever. */
     @Test
     void clockOfTheEngineThatWasSetBack_isCountedAfterAMinute() {
         ControllerHarness first = ControllerHarness.ready(SETTINGS);

@@ -30,7 +30,7 @@ final class EventTape {
         boolean windowed;
         boolean namespaced;
         boolean extras;
-        /** Whether further pages may be joined to it. */
+        /** True of pages that others may be joined to. */
         boolean pages;
 
         int group;

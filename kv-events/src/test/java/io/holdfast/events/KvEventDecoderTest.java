@@ -224,7 +224,7 @@ final class KvEventDecoderTest {
                 .contains("stored [7] at the root [] by 0 in GPU");
     }
 
-    /** As SGLang 0.5.17 and those before it announce one insertion. */
+    /** One insertion, as SGLang 0.5.17 and those before it announce it. */
     @Test
     void pagesAnnouncedApart_areTheirChain() {
         assertThat(decodeEvents("['BlockStored', [7], null, [1, 2], 2, null, 'GPU'],"

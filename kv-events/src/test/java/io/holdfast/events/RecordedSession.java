@@ -136,7 +136,7 @@ record RecordedSession(String name, RequestRules rules, int blockTokens, List<St
         return all;
     }
 
-    /** The same as SGLang 0.5.17 and those before it published it: in arrays, an event for each page, without salts. */
+    /** Returns the session as SGLang 0.5.17 and those before it published it: in arrays, an event for each page, without salts. */
     RecordedSession pageByPage() {
         return new RecordedSession(
                 name + PAGE_BY_PAGE,

@@ -68,8 +68,8 @@ class ReleasesTest {
     }
 
     /**
-     * The same requests were sent to both: one while it started, one of 200 tokens twice and four that were equal to it, and
-     * one of 391 twice. Whoever found all of its blocks stored none.
+     * Both were sent the same requests: one while it started, one of 200 tokens and four that were equal to it, and one of 391
+     * twice. Whoever found all of its blocks stored none.
      */
     @ParameterizedTest
     @CsvSource({"sglang-0.5.17", "sglang-0.5.23"})

@@ -240,7 +240,7 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
         nowNanos = nanos;
     }
 
-    /** Whether what comes was counted by an earlier process, whose numbers are taken up. */
+    /** Says whether an earlier process, whose numbers are taken up, counted what comes from now on. */
     public void past(boolean counted) {
         past = counted;
     }
