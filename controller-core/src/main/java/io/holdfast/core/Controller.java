@@ -590,6 +590,14 @@ public final class Controller {
     }
 
     /**
+     * Counts nothing of what the engine published until then, since {@link Learned#untilMicros() an earlier process} learned
+     * from it: for whoever knows that before events come, and what was learned only later; any thread.
+     */
+    public void learnedUntil(long stampMicros) {
+        mailbox.outcome(() -> events.learnedUntil(stampMicros));
+    }
+
+    /**
      * Takes up what an earlier process learned, which ended so long ago, as soon as the engine has told of what size its
      * blocks and its cache are; any thread. Answered then, with why it was dropped, or a part of it, where it was.
      */

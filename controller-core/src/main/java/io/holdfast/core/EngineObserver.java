@@ -43,6 +43,9 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
     /** What an engine that runs nothing has to tell is here this much later. */
     private static final long SETTLE_NANOS = 100_000_000;
 
+    /** An engine repeats what it remembers at once: whose stamps stay behind for longer had its clock set back. */
+    private static final long CATCHING_UP_NANOS = 60_000_000_000L;
+
     private static final long HEAT_HALVES_NANOS = 300_000_000_000L;
 
     private final EngineBlocks tree;
@@ -68,6 +71,11 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
 
     private long nowNanos;
     private long batchNanos;
+    /** The stamp of the last batch that was learned from, by an earlier process while {@link #catchingUp}. */
+    private long learnedUntilMicros;
+
+    private boolean catchingUp;
+    private long firstBatchNanos;
     private Reading invisibleShare = Reading.unknown("the engine was not asked yet how many requests it served");
     private long incarnation = 1;
     private boolean justRestarted;
@@ -332,8 +340,11 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
 
     @Override
     public void batchStarted(long sequence, long stampMicros) {
-        batches++;
+        if (batches++ == 0) {
+            firstBatchNanos = nowNanos;
+        }
         batchNanos = nowNanos;
+        lookForThePast(stampMicros);
         if (times.batch(stampMicros)) {
             invisible.reset();
             costs.interrupted();
@@ -341,6 +352,23 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         costs.batch(nowNanos);
         tree.batchStarted(sequence, stampMicros);
         requests.batchStarted(sequence, stampMicros);
+    }
+
+    private void lookForThePast(long stampMicros) {
+        catchingUp &=
+                stampMicros > 0 && stampMicros <= learnedUntilMicros && nowNanos - firstBatchNanos < CATCHING_UP_NANOS;
+        if (!catchingUp) {
+            learnedUntilMicros = Math.max(0, stampMicros);
+        }
+        prefixes.past(catchingUp);
+    }
+
+    /** Counts nothing of what the engine published until then: an earlier process learned from it. */
+    void learnedUntil(long stampMicros) {
+        if (stampMicros > learnedUntilMicros) {
+            catchingUp = true;
+            learnedUntilMicros = stampMicros;
+        }
     }
 
     @Override
@@ -369,7 +397,9 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
     @Override
     public void removed(long[] hashes, int from, int to, Tier tier, int group) {
         long before = tree.unknownRemovals();
-        times.removing(hashes, from, to, tier);
+        if (!catchingUp) {
+            times.removing(hashes, from, to, tier);
+        }
         tree.removed(hashes, from, to, tier, group);
         requests.removed(hashes, from, to, tier, group);
         if (ranked.isPresent() && tier == Tier.GPU) {
@@ -448,17 +478,19 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
     public void prompt(VisibleRequest request, int before) {
         boolean ours = own.test(request);
         if (before == 0) {
-            times.told(ours);
+            times.told(ours || catchingUp);
         }
         if (ours) {
             return;
         }
-        int computed = before == 0 ? request.newBlocks() : request.promptBlocks() - before;
-        costs.computes((long) computed * request.blockTokens(), before == 0);
         prefixes.prompt(request, before);
-        touches.prompt(request, before);
-        heldUse.prompt(request, before, tree);
-        ranked.ifPresent(prefix -> prefix.prompt(request, before));
+        if (!catchingUp) {
+            int computed = before == 0 ? request.newBlocks() : request.promptBlocks() - before;
+            costs.computes((long) computed * request.blockTokens(), before == 0);
+            touches.prompt(request, before);
+            heldUse.prompt(request, before, tree);
+            ranked.ifPresent(prefix -> prefix.prompt(request, before));
+        }
         heads.ifPresent(unstable -> unstable.prompt(request, before, tree, tokens));
         examples.prompt(request, before);
         if (request.blocks() > 0 && blockTokens > 0) {
@@ -498,6 +530,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
     Learned learned(int tokensOfABlock, long capacityTokens) {
         return new Learned(
                 tokensOfABlock,
+                learnedUntilMicros,
                 capacityTokens,
                 prefixes.learned(),
                 times.learned(),

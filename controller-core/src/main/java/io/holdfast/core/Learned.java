@@ -14,6 +14,8 @@ import java.util.List;
  * <p>Whoever changes what any of its parts means raises {@link #VERSION}.
  *
  * @param blockTokens of what size the engine's blocks were
+ * @param untilMicros the stamp of the last batch that it was learned from, in microseconds of the engine's clock; 0 where
+ *     none came or the engine stamps none
  * @param capacityTokens how much its cache had room for; 0 where that was not known
  * @param prefixes what requests share
  * @param times how long blocks stay and how soon prefixes are used again
@@ -23,6 +25,7 @@ import java.util.List;
  */
 public record Learned(
         int blockTokens,
+        long untilMicros,
         long capacityTokens,
         List<LearnedPrefix> prefixes,
         LearnedTimes times,
@@ -30,12 +33,12 @@ public record Learned(
         LearnedSizes prompts,
         List<LearnedRank> ranks) {
     /** Of the form and of the meaning of its numbers. */
-    public static final int VERSION = 1;
+    public static final int VERSION = 2;
 
     public Learned {
         prefixes = List.copyOf(prefixes);
         ranks = List.copyOf(ranks);
-        if (blockTokens < 1 || capacityTokens < 0 || ranks.size() > 1) {
+        if (blockTokens < 1 || untilMicros < 0 || capacityTokens < 0 || ranks.size() > 1) {
             throw new IllegalArgumentException("What was learned is of an engine whose blocks have 1 token or more.");
         }
     }

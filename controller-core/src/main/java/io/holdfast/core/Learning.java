@@ -13,6 +13,10 @@ final class Learning {
      * What an earlier process learned is taken up when the engine has answered, and not before: blocks of another size have
      * other names, and what pays depends on how much fits. Of a cache that is a tenth larger or smaller the ranks and their
      * evidence are dropped and the rest stays. Until then there is nothing to be written that the last process did not write.
+     *
+     * What an engine that lived on repeats of its past is in there already, up to the batch that was heard last: the tree
+     * needs it, and nothing is counted from it. An engine that is another one by now was born later and
+     * repeats none of that.
      */
     private static final double LIKE = 0.1;
 
@@ -30,6 +34,7 @@ final class Learning {
     }
 
     void restore(Learned learned, Duration away, CompletableFuture<Optional<String>> answer, long nowNanos) {
+        observers.first().learnedUntil(learned.untilMicros());
         waiting = Optional.of(new Earlier(learned, away, nowNanos, answer));
     }
 
@@ -74,6 +79,7 @@ final class Learning {
     private static Learned withoutRanks(Learned learned) {
         return new Learned(
                 learned.blockTokens(),
+                learned.untilMicros(),
                 learned.capacityTokens(),
                 learned.prefixes(),
                 learned.times(),

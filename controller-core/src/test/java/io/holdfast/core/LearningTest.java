@@ -20,6 +20,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
 /** Two lives of a controller: what the first learned, the second goes on from. */
@@ -235,7 +236,7 @@ final class LearningTest {
         for (long user = 1; user <= 3; user++) {
             user(first, user);
         }
-        lose(first);
+        lose(first, 1, 2, 3);
         user(first, 4);
         Learned learned = learnedBy(first);
         assertThat(learned.prefixes()).extracting(LearnedPrefix::lastBlock).containsExactly(SYSTEM_PROMPT);
@@ -255,13 +256,114 @@ final class LearningTest {
         });
     }
 
+    /** The engine lived on, and its replay endpoint tells all that the earlier process heard. */
+    @Test
+    void pastThatTheEngineRepeats_isNotCountedAgain() {
+        ControllerHarness first = ControllerHarness.ready(SETTINGS);
+        usersAndALoss(first);
+        Learned learned = learnedBy(first);
+        assertThat(counts(learned)).isEqualTo("4 ways, 4 requests, 1 lost");
+
+        ControllerHarness next = ControllerHarness.ready(SETTINGS);
+        next.controller.restoreLearned(learned, Duration.ofMinutes(1));
+        next.settle();
+        usersAndALoss(next);
+        assertThat(counts(learnedBy(next))).as("repeated").isEqualTo(counts(learned));
+
+        // Once more before any live batch: a process that ended soon.
+        ControllerHarness last = ControllerHarness.ready(SETTINGS);
+        last.controller.restoreLearned(learnedBy(next), Duration.ofMinutes(1));
+        last.settle();
+        usersAndALoss(last);
+        assertThat(counts(learnedBy(last))).as("repeated again").isEqualTo(counts(learned));
+
+        last.stampMicros++;
+        user(last, 5);
+        assertThat(counts(learnedBy(last))).as("found by one more").isEqualTo("5 ways, 5 requests, 1 lost");
+        lose(last, 4, 5);
+        user(last, 6);
+        assertThat(counts(learnedBy(last))).as("lost once more").isEqualTo("6 ways, 6 requests, 2 lost");
+    }
+
+    @Test
+    void pastThatCameBeforeWhatWasLearned_isNotCountedAgain() {
+        ControllerHarness first = ControllerHarness.ready(SETTINGS);
+        usersAndALoss(first);
+        Learned learned = learnedBy(first);
+
+        ControllerHarness next = ControllerHarness.ready(SETTINGS);
+        next.controller.learnedUntil(learned.untilMicros());
+        next.settle();
+        usersAndALoss(next);
+        next.stampMicros++;
+        user(next, 5);
+        next.controller.restoreLearned(learned, Duration.ofMinutes(1));
+        next.settle();
+        next.pass(Duration.ofSeconds(1));
+        assertThat(counts(learnedBy(next))).isEqualTo("5 ways, 5 requests, 1 lost");
+        assertThat(learnedBy(next).untilMicros()).isEqualTo(next.stampMicros);
+    }
+
+    /** The repeated past shows what was evicted while nobody looked: it is lost to whoever comes next. */
+    @Test
+    void lossWhileNobodyLooked_isCounted() {
+        ControllerHarness first = ControllerHarness.ready(SETTINGS);
+        usersAndALoss(first);
+        Learned learned = learnedBy(first);
+
+        ControllerHarness next = ControllerHarness.ready(SETTINGS);
+        next.controller.restoreLearned(learned, Duration.ofMinutes(1));
+        next.settle();
+        usersAndALoss(next);
+        next.stampMicros++;
+        lose(next, 4);
+        user(next, 5);
+        assertThat(counts(learnedBy(next))).isEqualTo("5 ways, 5 requests, 2 lost");
+    }
+
+    /** The stamps of a clock that was set back are all of the past: believed for a minute, not for ever. */
+    @Test
+    void clockOfTheEngineThatWasSetBack_isCountedAfterAMinute() {
+        ControllerHarness first = ControllerHarness.ready(SETTINGS);
+        usersAndALoss(first);
+        Learned learned = learnedBy(first);
+
+        ControllerHarness next = ControllerHarness.ready(SETTINGS);
+        next.controller.restoreLearned(learned, Duration.ofMinutes(1));
+        next.settle();
+        next.stampMicros = 1;
+        user(next, 5);
+        assertThat(counts(learnedBy(next))).isEqualTo(counts(learned));
+        next.pass(Duration.ofMinutes(1));
+        user(next, 6);
+        assertThat(counts(learnedBy(next))).isEqualTo("5 ways, 5 requests, 1 lost");
+    }
+
+    /** Three users of a system prompt, which is lost then, and a fourth. */
+    private static void usersAndALoss(ControllerHarness harness) {
+        for (long user = 1; user <= 4; user++) {
+            if (user == 4) {
+                lose(harness, 1, 2, 3);
+            }
+            harness.stampMicros = user * 1_000_000;
+            user(harness, user);
+        }
+    }
+
+    private static String counts(Learned learned) {
+        return learned.prefixes().stream()
+                .map(prefix ->
+                        prefix.ways() + " ways, " + prefix.requests() + " requests, " + prefix.losses() + " lost")
+                .collect(Collectors.joining("; "));
+    }
+
     @Test
     void prefixThatNobodyPassedForLong_isNoCandidate() {
         ControllerHarness next = ControllerHarness.ready(SETTINGS);
         LearnedPrefix cold = new LearnedPrefix(SYSTEM_PROMPT, 20, 3, new long[] {1, 2}, 9, 3, 5, 100, 8, 60 * SECOND);
         Learned empty = learnedBy(next);
         next.controller.restoreLearned(
-                new Learned(16, 10_000, List.of(cold), empty.times(), empty.prefill(), empty.prompts(), List.of()),
+                new Learned(16, 0, 10_000, List.of(cold), empty.times(), empty.prefill(), empty.prompts(), List.of()),
                 Duration.ofMinutes(10));
         next.settle();
         next.pass(Duration.ofSeconds(1));
@@ -318,12 +420,12 @@ final class LearningTest {
         harness.pass(Duration.ofSeconds(1));
     }
 
-    private static void lose(ControllerHarness harness) {
+    private static void lose(ControllerHarness harness, long... users) {
         long[] prompt = new long[(int) SYSTEM_PROMPT];
         for (int i = 0; i < prompt.length; i++) {
             prompt[i] = i + 1L;
         }
-        for (long user = 1; user <= 3; user++) {
+        for (long user : users) {
             harness.removed(1_000 * user + 1, 1_000 * user);
         }
         for (int i = prompt.length - 1; i >= 0; i--) {

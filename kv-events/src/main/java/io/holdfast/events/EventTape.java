@@ -30,6 +30,9 @@ final class EventTape {
         boolean windowed;
         boolean namespaced;
         boolean extras;
+        /** True of pages that others may be joined to. */
+        boolean pages;
+
         int group;
         int blockTokens;
         int hashEnd;
@@ -55,6 +58,7 @@ final class EventTape {
             windowed = false;
             namespaced = false;
             extras = false;
+            pages = false;
             group = 0;
             blockTokens = 0;
             hashEnd = hashes;
@@ -136,6 +140,29 @@ final class EventTape {
             Arrays.fill(extras, from, hashCount, 0);
         }
         extras[from + block] = number;
+    }
+
+    /** Joins the store that was begun last to the one before it, if both are pages of one chain. */
+    void endPage() {
+        Event page = events[count - 1];
+        int tokenFrom = count < 2 ? 0 : events[count - 2].tokenEnd;
+        page.pages = blocks() == 1 && page.tokenEnd - tokenFrom == page.blockTokens;
+        if (count > 1 && page.pages && follows(page, events[count - 2])) {
+            Event chain = events[count - 2];
+            chain.hashEnd = page.hashEnd;
+            chain.tokenEnd = page.tokenEnd;
+            count--;
+        }
+    }
+
+    private boolean follows(Event page, Event chain) {
+        return chain.pages
+                && !page.rooted
+                && page.parent == hashes[chain.hashEnd - 1]
+                && page.tier == chain.tier
+                && page.blockTokens == chain.blockTokens
+                && page.namespaced == chain.namespaced
+                && page.namespace == chain.namespace;
     }
 
     boolean beginsWithClear() {

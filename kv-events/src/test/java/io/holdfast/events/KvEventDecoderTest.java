@@ -34,8 +34,8 @@ final class KvEventDecoderTest {
                 .containsExactly(
                         "batch 9",
                         "cleared",
-                        "stored [-3488128144981237669] at the root [1, 2, 3, 4] by 4 in GPU",
-                        "stored [5674439469042975057] under -3488128144981237669 [5, 6, 7, 8] by 4 in GPU",
+                        "stored [-3488128144981237669, 5674439469042975057] at the root"
+                                + " [1, 2, 3, 4, 5, 6, 7, 8] by 4 in GPU",
                         "stored [-54982850985331377] under -3488128144981237669 [9, 9, 9, 9] by 4 in GPU",
                         "removed [5674439469042975057] from GPU",
                         "end");
@@ -224,6 +224,57 @@ final class KvEventDecoderTest {
                 .contains("stored [7] at the root [] by 0 in GPU");
     }
 
+    /** One insertion, as SGLang 0.5.17 and those before it announce it. */
+    @Test
+    void pagesAnnouncedApart_areTheirChain() {
+        assertThat(decodeEvents("['BlockStored', [7], null, [1, 2], 2, null, 'GPU'],"
+                        + "['BlockStored', [8], 7, [3, 4], 2, null, 'GPU'],"
+                        + "['BlockStored', [9], 8, [5, 6], 2, null, 'GPU'],"
+                        + "['BlockStored', [5], 7, [7, 8], 2, null, 'GPU'],"
+                        + "['BlockStored', [6], 5, [9, 9], 2, null, 'GPU']"))
+                .containsExactly(
+                        "batch 9",
+                        "stored [7, 8, 9] at the root [1, 2, 3, 4, 5, 6] by 2 in GPU",
+                        "stored [5, 6] under 7 [7, 8, 9, 9] by 2 in GPU",
+                        "end");
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                // In another place.
+                "['BlockStored', [7], null, [1, 2], 2, null, 'GPU'], ['BlockStored', [8], 7, [3, 4], 2, null, 'CPU']",
+                // Of another size.
+                "['BlockStored', [7], null, [1, 2], 2, null, 'GPU'], ['BlockStored', [8], 7, [3], 1, null, 'GPU']",
+                // Without its tokens.
+                "['BlockStored', [7], null, [1, 2], 2, null, 'GPU'], ['BlockStored', [8], 7, [], 2, null, 'GPU']",
+                // Of an adapter.
+                "['BlockStored', [7], null, [1, 2], 2, null, 'GPU'], ['BlockStored', [8], 7, [3, 4], 2, 4, 'GPU']",
+                // Of another's root.
+                "['BlockStored', [7], null, [1, 2], 2, null, 'GPU'], ['BlockStored', [8], null, [3, 4], 2, null,"
+                        + " 'GPU']",
+                // With something in between.
+                "['BlockStored', [7], null, [1, 2], 2, null, 'GPU'], ['BlockRemoved', [3], 'GPU'],"
+                        + "['BlockStored', [8], 7, [3, 4], 2, null, 'GPU']",
+                // From a release that joins pages itself, of two sessions.
+                "{'type': 'BlockStored', 'block_hashes': [7], 'token_ids': [1, 2], 'block_size': 2},"
+                        + "{'type': 'BlockStored', 'block_hashes': [8], 'parent_block_hash': 7, 'token_ids': [3, 4],"
+                        + "'block_size': 2, 'session_id': 'a'}",
+                // Two chains, not pages.
+                "['BlockStored', [7], null, [1, 2], 2, null, 'GPU'],"
+                        + "['BlockStored', [8, 9], 7, [3, 4, 5, 6], 2, null, 'GPU']",
+                "['BlockStored', [6, 7], null, [0, 0, 1, 2], 2, null, 'GPU'],"
+                        + "['BlockStored', [8], 7, [3, 4], 2, null, 'GPU']",
+                // Of vLLM, where a second store in a step is another request.
+                "['BlockStored', [7], null, [1, 2], 2, null, 'GPU', null],"
+                        + "['BlockStored', [8], 7, [3, 4], 2, null, 'GPU', null]"
+            })
+    void storesThatAreNotPagesOfAChain_stayApart(String events) {
+        assertThat(decodeEvents(events))
+                .filteredOn(line -> line.startsWith("stored"))
+                .hasSize(2);
+    }
+
     @Test
     void storeOfNoBlocks_isNotTold() {
         assertThat(decodeEvents("['BlockStored', [], null, [], 2], ['BlockRemoved', []]"))
@@ -378,6 +429,21 @@ final class KvEventDecoderTest {
         assertSteady(
                 HexFormat.of().parseHex(GoldenPayloads.VLLM_G7),
                 HexFormat.of().parseHex(GoldenPayloads.SGLANG_SALTED_ARRAY));
+    }
+
+    @Test
+    void pagesAnnouncedApart_costNoAllocation() {
+        assertSteady(pages(10), pages(10_000));
+    }
+
+    private static byte[] pages(int blocks) {
+        KvEventEncoder encoder = new KvEventEncoder(Dialect.SGLANG_ARRAYS);
+        for (int i = 0; i < blocks; i++) {
+            StoredBlocks page =
+                    new StoredBlocks().blockTokens(2).add(i + 1).addToken(i).addToken(i);
+            encoder.stored(i == 0 ? page : page.under(i));
+        }
+        return encoder.finish(1.5, 0);
     }
 
     private void assertSteady(byte[] one, byte[] other) {

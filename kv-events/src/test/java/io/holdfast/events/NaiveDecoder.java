@@ -62,6 +62,30 @@ final class NaiveDecoder {
 
     private record Entries(List<Entry> list) {}
 
+    /** Pages of SGLang's earlier form, each announced by itself, that are one chain. */
+    private record Pages(
+            List<Long> hashes, Optional<Long> parent, List<Integer> tokens, int blockTokens, Tier tier, String apart) {
+        boolean goOn(Pages page) {
+            return page.parent.equals(Optional.of(hashes.getLast()))
+                    && page.blockTokens == blockTokens
+                    && page.tier == tier
+                    && page.apart.equals(apart);
+        }
+
+        Pages with(Pages page) {
+            List<Long> all = new ArrayList<>(hashes);
+            all.addAll(page.hashes);
+            List<Integer> text = new ArrayList<>(tokens);
+            text.addAll(page.tokens);
+            return new Pages(all, parent, text, blockTokens, tier, apart);
+        }
+
+        String line() {
+            long[] array = hashes.stream().mapToLong(Long::longValue).toArray();
+            return stored(array, parent, tokens, blockTokens, tier, 0, false) + apart;
+        }
+    }
+
     private enum Plain {
         NIL,
         OTHER
@@ -69,6 +93,9 @@ final class NaiveDecoder {
 
     private final byte[] frame;
     private final List<String> lines = new ArrayList<>();
+    /** The pages that the last line tells of, where another may follow. */
+    private Optional<Pages> pages = Optional.empty();
+
     int rank = -1;
     int unknown;
 
@@ -214,14 +241,18 @@ final class NaiveDecoder {
             }
         }
         switch (type.orElse("")) {
-            case "BlockStored" -> stored(fields, event.value instanceof List);
+            case "BlockStored" -> stored(fields, event.value instanceof List<?> list ? list.size() : 0);
             case "BlockRemoved" -> removed(fields);
-            case "AllBlocksCleared" -> lines.add("cleared");
+            case "AllBlocksCleared" -> {
+                pages = Optional.empty();
+                lines.add("cleared");
+            }
             default -> unknown++;
         }
     }
 
     private void removed(List<Entry> fields) throws Refused {
+        pages = Optional.empty();
         Tier tier = tier(fields);
         int group = count(last(fields, "group_idx"));
         long[] hashes = hashes(fields);
@@ -230,7 +261,7 @@ final class NaiveDecoder {
         }
     }
 
-    private void stored(List<Entry> fields, boolean positional) throws Refused {
+    private void stored(List<Entry> fields, int elements) throws Refused {
         long[] hashes = hashes(fields);
         Optional<Long> parent = Optional.empty();
         for (Entry field : all(fields, "parent_block_hash")) {
@@ -264,7 +295,18 @@ final class NaiveDecoder {
         int group = count(last(fields, "group_idx"));
         Tier tier = tier(fields);
         long[] numbers = new long[hashes.length];
-        String apart = apart(fields, positional, parent.isEmpty(), numbers);
+        String apart = apart(fields, elements > 0, parent.isEmpty(), numbers);
+        if (elements == 7 && hashes.length == 1 && tokens.size() == blockTokens) {
+            Pages page = new Pages(List.of(hashes[0]), parent, tokens, blockTokens, tier, apart);
+            boolean follows = pages.isPresent() && pages.get().goOn(page);
+            pages = Optional.of(follows ? pages.get().with(page) : page);
+            if (follows) {
+                lines.removeLast();
+            }
+            lines.add(pages.get().line());
+            return;
+        }
+        pages = Optional.empty();
         if (hashes.length > 0) {
             lines.add(stored(hashes, parent, tokens, blockTokens, tier, group, windowed) + apart);
         }

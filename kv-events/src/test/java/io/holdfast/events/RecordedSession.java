@@ -17,6 +17,8 @@ import java.util.zip.GZIPInputStream;
 
 /** A recording of a real server: what was sent, what it answered, and what it published meanwhile. */
 record RecordedSession(String name, RequestRules rules, int blockTokens, List<Step> steps) {
+    static final String PAGE_BY_PAGE = ", page by page";
+
     private static final ObjectMapper JSON = new ObjectMapper();
 
     /**
@@ -132,6 +134,25 @@ record RecordedSession(String name, RequestRules rules, int blockTokens, List<St
         List<Integer> all = new ArrayList<>(first);
         all.addAll(second);
         return all;
+    }
+
+    /** Returns the session as SGLang 0.5.17 and those before it published it: in arrays, an event for each page, without salts. */
+    RecordedSession pageByPage() {
+        return new RecordedSession(
+                name + PAGE_BY_PAGE,
+                rules,
+                blockTokens,
+                steps.stream()
+                        .map(step -> new Step(
+                                step.name,
+                                step.sent,
+                                step.known,
+                                step.promptTokens,
+                                step.outputTokens,
+                                step.cachedTokens,
+                                step.twin,
+                                step.frames.stream().map(PageByPage::of).toList()))
+                        .toList());
     }
 
     static URL own(String name) {

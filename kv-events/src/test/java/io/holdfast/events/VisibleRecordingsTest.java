@@ -91,6 +91,10 @@ final class VisibleRecordingsTest {
         for (String name : OWN) {
             sessions.addAll(RecordedSession.read(name, RecordedSession.own(name)));
         }
+        sessions.addAll(sessions.stream()
+                .filter(session -> session.rules().decoding() == Decoding.AT_FINISH)
+                .map(RecordedSession::pageByPage)
+                .toList());
         String more = System.getProperty("holdfast.golden", "");
         if (!more.isEmpty()) {
             try (Stream<Path> files = Files.walk(Path.of(more))) {
@@ -187,7 +191,7 @@ final class VisibleRecordingsTest {
         }
         assertThat(exact + judgedRight + judgedWrong).isLessThanOrEqualTo((int)
                 expected.stream().filter(one -> one.sent && one.stores).count());
-        String alone = EVENTS_ALONE.get(session.name());
+        String alone = EVENTS_ALONE.get(session.name().replace(RecordedSession.PAGE_BY_PAGE, ""));
         if (alone != null) {
             assertThat(exact + " certain, " + judgedRight + " judged right, " + judgedWrong + " judged wrong")
                     .isEqualTo(alone);

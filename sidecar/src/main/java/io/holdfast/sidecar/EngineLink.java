@@ -162,9 +162,13 @@ final class EngineLink implements AutoCloseable {
                 binding::engine,
                 shared.seams().wall(),
                 shared.executor());
+        LearnedFile learned =
+                new LearnedFile(stateDirectory, config.id(), shared.seams().files());
+        // What it learned waits for the engine, whose events may come sooner.
+        controller.learnedUntil(learned.untilMicros(EngineAddress.spelling(config.url())));
         this.snapshots = new LearnedSnapshots(
                 config.id(),
-                new LearnedFile(stateDirectory, config.id(), shared.seams().files()),
+                learned,
                 controller,
                 binding::engine,
                 shared.snapshots(),

@@ -126,6 +126,17 @@ final class LearnedFile {
         return new Found.Aside("what an earlier process learned (" + file + ") " + why + ": " + aside());
     }
 
+    /** The stamp of the last batch of the engine at this address that it was learned from; 0 where it says none. */
+    long untilMicros(String address) {
+        try {
+            Snapshot snapshot = whole();
+            return snapshot.engine.address().equals(address) ? snapshot.learned.untilMicros() : 0;
+        } catch (IOException e) {
+            // Whoever reads it says why it is none.
+            return 0;
+        }
+    }
+
     private String aside() {
         Path there = file.resolveSibling(file.getFileName() + ".aside");
         try {

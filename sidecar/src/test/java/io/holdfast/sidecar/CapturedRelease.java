@@ -11,7 +11,9 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -109,6 +111,19 @@ final class CapturedRelease implements AutoCloseable {
     /** Has found nothing of the next prompts. */
     void forgets() {
         cached = false;
+    }
+
+    /** The batches that it published, oldest first. */
+    List<byte[]> batches() {
+        List<byte[]> batches = new ArrayList<>();
+        for (JsonNode message : said.get("replay")) {
+            byte[] payload =
+                    HexFormat.of().parseHex(message.get(message.size() - 1).textValue());
+            if (payload.length > 0) {
+                batches.add(payload);
+            }
+        }
+        return batches;
     }
 
     URI uri() {

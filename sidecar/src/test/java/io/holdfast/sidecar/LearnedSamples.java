@@ -46,6 +46,7 @@ final class LearnedSamples {
                         random.nextDouble(1e6)));
         return new Learned(
                 16,
+                random.nextLong(1L << 60),
                 random.nextLong(1L << 40),
                 prefixes,
                 new LearnedTimes(

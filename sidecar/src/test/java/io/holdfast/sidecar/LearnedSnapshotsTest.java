@@ -105,6 +105,42 @@ class LearnedSnapshotsTest {
         }
     }
 
+    /** The engine lives on, and is asked for all that it remembers of its batches: the earlier process heard them, too. */
+    @Test
+    void batchesThatTheSnapshotHas_areNotCountedAgain() {
+        try (Emulator emulator = Emulator.start(vertx, SETTINGS.withReplayPort(0));
+                EngineClient engine = new EngineClient(emulator.uri())) {
+            int requests;
+            int blocks;
+            try (Sidecar first = sidecar(emulator);
+                    SidecarClient client = new SidecarClient(first.uri())) {
+                share(client, engine);
+                requests = prefix(client).getInteger("requests");
+                blocks = client.engine().getInteger("blocks");
+            }
+            try (Sidecar next = sidecar(emulator);
+                    SidecarClient client = new SidecarClient(next.uri())) {
+                Eventually.see(
+                        "the past is repeated",
+                        () -> client.engine().getInteger("blocks"),
+                        resident -> resident == blocks);
+                Eventually.see("the prefix is known", () -> ways(client), ways -> ways >= 3);
+                oneMoreSnapshot(client);
+                assertThat(prefix(client).getInteger("requests")).isEqualTo(requests);
+                engine.generate(text(5));
+                Eventually.see("one more", () -> prefix(client).getInteger("requests"), count -> count == requests + 1);
+            }
+        }
+    }
+
+    private static JsonObject prefix(SidecarClient client) {
+        return client.http
+                .get("/api/v1/engines/demo/prefixes")
+                .json()
+                .getJsonArray("prefixes")
+                .getJsonObject(0);
+    }
+
     @Test
     void shutdown_writesWhatWasLearnedSinceTheLastSnapshot() {
         try (Emulator emulator = Emulator.start(vertx, SETTINGS);
@@ -226,7 +262,7 @@ class LearnedSnapshotsTest {
 
     @Test
     void brokenFile_isSaid_andLeftAside() throws IOException {
-        Files.writeString(state.resolve("demo.learned"), "holdfast learned 1.1 crc32c 00000000 bytes 2\n{}");
+        Files.writeString(state.resolve("demo.learned"), "holdfast learned 1.2 crc32c 00000000 bytes 2\n{}");
         try (Emulator emulator = Emulator.start(vertx, SETTINGS);
                 Sidecar sidecar = sidecar(emulator);
                 SidecarClient client = new SidecarClient(sidecar.uri())) {

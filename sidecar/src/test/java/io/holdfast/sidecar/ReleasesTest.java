@@ -3,6 +3,10 @@ package io.holdfast.sidecar;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.core.backend.PrefixSender;
+import io.holdfast.core.requests.EventFollower;
+import io.holdfast.core.requests.RequestRules;
+import io.holdfast.core.requests.VisibleRequest;
+import io.holdfast.events.KvEventDecoder;
 import io.holdfast.http.EngineVersion;
 import io.holdfast.sidecar.EngineConfig.EngineType;
 import io.holdfast.sidecar.Finding.Status;
@@ -10,6 +14,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
@@ -61,6 +66,34 @@ class ReleasesTest {
             release.forgets();
             assertThat(found(sender)).hasValue(0);
         }
+    }
+
+    /**
+     * Both were sent the same requests: one while it started, one of 200 tokens and four that were equal to it, and one of 391
+     * twice. Whoever found all of its blocks stored none.
+     */
+    @ParameterizedTest
+    @CsvSource({"sglang-0.5.17", "sglang-0.5.23"})
+    void release_showsTheRequestsThatStoredAnything(String name) {
+        List<Integer> stored = new ArrayList<>();
+        EventFollower follower = new EventFollower(RequestRules.sglang(), new EventFollower.Listener() {
+            @Override
+            public void completed(VisibleRequest request) {
+                stored.add(request.newBlocks());
+            }
+        });
+        KvEventDecoder decoder = new KvEventDecoder();
+        try (CapturedRelease release = new CapturedRelease(name)) {
+            List<byte[]> batches = release.batches();
+            for (int i = 0; i < batches.size(); i++) {
+                assertThat(decoder.decode(batches.get(i), i, follower))
+                        .as(decoder.refusal())
+                        .isTrue();
+            }
+        }
+        follower.requests().flush();
+
+        assertThat(stored).containsExactly(1, 12, 24);
     }
 
     /** So that nobody is told of a release that the page does not have. */

@@ -52,6 +52,11 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
      * Blocks tell their tokens when they are stored, and what is lost may be wanted back long after. So the tokens of what is
      * followed are kept whole, of the hottest where not all have room.
      *
+     * What an earlier process counted
+     * -------------------------------
+     * An engine that lived on repeats it. Who passed and where ways parted is in what that process left, or will be: it is
+     * followed, so that an eviction after the last pass is seen, and counted no second time.
+     *
      * What requests need beside it
      * ----------------------------
      * The last prompts are kept with the deepest shared prefix that each went over. So the question what nine of ten of
@@ -82,6 +87,7 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
     private long foundNothing;
     private long recomputed;
     private long nowNanos;
+    private boolean past;
 
     /** One prompt among the last, which may still be growing. */
     private static final class Prompt {
@@ -234,6 +240,11 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
         nowNanos = nanos;
     }
 
+    /** Says whether an earlier process, whose numbers are taken up, counted what comes from now on. */
+    public void past(boolean counted) {
+        past = counted;
+    }
+
     /** Keeps at most one gap of a prefix in so long. */
     public void gapsEvery(Duration time) {
         gapsEveryNanos = time.toNanos();
@@ -242,11 +253,18 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
     /** An insertion went a way of its own below this block, beginning with {@code first}. */
     public void parted(long above, long first) {
         Entry entry = entries.get(above);
-        if (entry == null) {
+        if (entry == null && past) {
+            if (entries.size() >= MOST) {
+                return;
+            }
+            entry = followUncounted(above, tree.depth(above));
+        } else if (entry == null) {
             makeRoom();
             entry = follow(above, tree.depth(above));
         }
-        entry.parted(first);
+        if (!past) {
+            entry.parted(first);
+        }
         keepTokens(entry);
     }
 
@@ -334,7 +352,9 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
             if (shared[0] == null && entry.ways > 1) {
                 shared[0] = entry;
             }
-            if (entry.blocks > before && entry.blocks <= request.promptBlocks()) {
+            if (past) {
+                entry.evictions = tree.evictions(block);
+            } else if (entry.blocks > before && entry.blocks <= request.promptBlocks()) {
                 if (shared[0] == entry) {
                     count(entry, request.hits());
                 }
@@ -385,9 +405,7 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
         for (LearnedPrefix prefix : learned) {
             Entry entry = entries.get(prefix.lastBlock());
             if (entry == null && entries.size() < MOST) {
-                entry = follow(prefix.lastBlock(), prefix.blocks());
-                entry.requests = 0;
-                entry.heat = 0;
+                entry = followUncounted(prefix.lastBlock(), prefix.blocks());
             }
             if (entry != null && entry.blocks == prefix.blocks()) {
                 entry.takeUp(prefix, awayNanos);
@@ -440,9 +458,7 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
     public void want(long lastBlock, int blocks) {
         Entry entry = entries.get(lastBlock);
         if (entry == null) {
-            entry = follow(lastBlock, blocks);
-            entry.requests = 0;
-            entry.heat = 0;
+            entry = followUncounted(lastBlock, blocks);
             Entry wanted = entry;
             List<Long> found = new ArrayList<>();
             tree.endsBelow(lastBlock, found::add);
@@ -603,6 +619,13 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
 
     private Optional<Entry> entry(long block) {
         return Optional.ofNullable(entries.get(block));
+    }
+
+    private Entry followUncounted(long block, int blocks) {
+        Entry entry = follow(block, blocks);
+        entry.requests = 0;
+        entry.heat = 0;
+        return entry;
     }
 
     private Entry follow(long block, int blocks) {
