@@ -144,6 +144,11 @@ final class ReleaseByBackends implements AutoCloseable {
             return "The ledger " + store.file() + " cannot be written: free space on its disk or mend its permissions,"
                     + " and delete it where all of it was let go of, or the next start lets go once more.";
         }
+        if (left.stream()
+                .noneMatch(each -> BackendRegistry.names().contains(each.pin().backend()))) {
+            return "This version has no such backend: have the version that made these pins release them, or delete "
+                    + store.file() + " as soon as they are gone.";
+        }
         if (left.stream().noneMatch(each -> each.pin().releasable())) {
             return LedgerRelease.NO_CALL;
         }

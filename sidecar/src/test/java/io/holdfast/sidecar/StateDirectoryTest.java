@@ -229,9 +229,14 @@ class StateDirectoryTest {
         try (PinnedEngine bed = PinnedEngine.start(state)) {
             write(bed, entry(Step.PINNED, 1, "pin_in_space", "x"));
 
-            assertThat(release().left())
+            LedgerRelease done = release();
+
+            assertThat(done.left())
                     .singleElement()
                     .satisfies(left -> assertThat(left.why()).isEqualTo("no backend pin_in_space is in use here"));
+            assertThat(done.mend())
+                    .hasValue("This version has no such backend: have the version that made these pins release them, or"
+                            + " delete " + bed.ledgerFile() + " as soon as they are gone.");
         }
     }
 
