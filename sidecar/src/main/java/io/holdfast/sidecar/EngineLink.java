@@ -781,11 +781,16 @@ final class EngineLink implements AutoCloseable {
 
     JsonObject holdJson(HoldView hold, boolean why) {
         JsonObject json = ApiJson.hold(id(), hold, why);
-        lasting.name(hold.id()).ifPresent(name -> json.put("name", name));
+        holdName(hold.id()).ifPresent(name -> json.put("name", name));
         if (why && showText) {
             lasting.asked(hold.id()).ifPresent(asked -> ApiJson.putAsked(json, asked));
         }
         return json;
+    }
+
+    /** Returns what the configuration calls a hold; absent where it was asked for in another way. */
+    Optional<String> holdName(long id) {
+        return lasting.name(id);
     }
 
     /** Says in the state directory where the API is, for whoever is to ask it. */
