@@ -119,7 +119,7 @@ final class SuiteOptions {
             names = "--warmup-requests",
             paramLabel = "N",
             description = "Short requests after each start of the server, in no figure (default: as many as the preset"
-                    + " has).")
+                    + " has). With 0 a server that runs already gets the requests of the load and no other.")
     private @Nullable Integer warmUps;
 
     @Option(
@@ -477,6 +477,9 @@ final class SuiteOptions {
             HttpSettings flushed = flush.on(asks.on(http, chosen));
             HttpSettings named = asked.model().on(flushed, () -> HttpEngine.firstModel(server, flushed, bench.clock()));
             return bench.with(unit, named, ArmOptions.Way.none(), (engine, environment) -> {
+                if (warmUps != null && warmUps == 0) {
+                    engine.withoutTrial();
+                }
                 engine.beginLife();
                 Place place = new Place(
                         folder, begun, command.getCommandSpec().root().version()[0], bench, chosen, Asked.of(engine));

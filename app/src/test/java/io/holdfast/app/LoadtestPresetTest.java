@@ -92,6 +92,37 @@ final class LoadtestPresetTest {
         }
     }
 
+    @Test
+    void noWarmUp_theServerCountsTheRequestsOfTheLoadAndNoOther() {
+        Vertx vertx = Vertx.vertx();
+        try (Emulator emulator = Emulator.start(vertx, ENGINE);
+                Http client = new Http(emulator.uri())) {
+            CommandRun told = CommandRun.by(
+                    "loadtest",
+                    "preset",
+                    "baseline-story",
+                    "--engine",
+                    emulator.uri().toString(),
+                    "--requests",
+                    "6",
+                    "--output-tokens",
+                    "2",
+                    "--warmup-requests",
+                    "0",
+                    "--no-save");
+
+            assertThat(told.code()).as(told.toString()).isEqualTo(ExitCode.OK);
+            assertThat(client.get("/metrics")
+                            .text()
+                            .lines()
+                            .filter(line -> line.startsWith("sglang:time_to_first_token_seconds_count"))
+                            .map(line -> line.replaceFirst(".* ", "")))
+                    .containsExactly("6.0");
+        } finally {
+            vertx.close().await();
+        }
+    }
+
     private CommandRun radix(Emulator emulator, String place, String... options) {
         List<String> line = new ArrayList<>(List.of(
                 "loadtest",

@@ -157,6 +157,14 @@ public final class HttpEngine implements EngineUnderTest {
                 warmth.firstLagMicros());
     }
 
+    /**
+     * Asks a server that runs already for nothing but the load. So an address that takes no such requests is known by the
+     * first of the load that fails.
+     */
+    public void withoutTrial() {
+        control.withoutTrial();
+    }
+
     @Override
     public String name() {
         return unit.name();
