@@ -288,6 +288,7 @@ final class SuiteOptions {
             }
             ColdLegs cold = cold(engine);
             LoadFolder files = folder(place, plan);
+            prefixes(files, place, cold, planned.legs());
             try (LoadFolder.Claim _ = files.claim()) {
                 place.beside().tell(cold.text());
                 place.beside().tell(engine.warm());
@@ -351,6 +352,7 @@ final class SuiteOptions {
                     }
                     LoadFolder files =
                             folder(place, run.plan(Map.of("api", place.api().name())));
+                    prefixes(files, place, cold, run.legs());
                     try (LoadFolder.Claim _ = files.claim()) {
                         place.beside().tell(cold.text());
                         place.beside().tell(engine.warm());
@@ -396,6 +398,13 @@ final class SuiteOptions {
                 requests,
                 cooldown == null ? preset.cooldown() : TimeSpan.parse("--cooldown", cooldown, Duration.ZERO),
                 most());
+    }
+
+    /** Whoever wants to hold what requests begin with finds it there, where it is known to the token. */
+    private static void prefixes(LoadFolder files, Place place, ColdLegs cold, List<Suite.Leg> legs) {
+        if (place.api().route.sendsTokenIds() && cold.sendsAsDrawn()) {
+            files.writePrefixes(legs);
+        }
     }
 
     private LoadFolder folder(Place place, LoadFolder.Plan plan) {

@@ -114,12 +114,14 @@ public final class SuiteMarkdown {
         MarkdownReport.table(
                 out,
                 new RunTables.Table(
-                        List.of("", "value"),
+                        List.of("", "value", "measured by"),
                         result.measures().values().entrySet().stream()
                                 .filter(entry -> COLUMNS.contains(entry.getKey())
                                         || entry.getKey().unit() != Metric.Unit.MILLIS)
                                 .map(entry -> List.of(
-                                        entry.getKey().title(), entry.getKey().shown(entry.getValue())))
+                                        entry.getKey().title(),
+                                        entry.getKey().shown(entry.getValue()),
+                                        result.method(entry.getKey())))
                                 .toList()));
         result.failures()
                 .forEach((what, count) ->
