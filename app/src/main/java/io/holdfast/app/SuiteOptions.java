@@ -1,5 +1,6 @@
 package io.holdfast.app;
 
+import io.holdfast.loadtest.bed.BatchUse;
 import io.holdfast.loadtest.bed.EnvironmentRecord;
 import io.holdfast.loadtest.bed.MachineTools;
 import io.holdfast.loadtest.bed.SampleSource;
@@ -43,6 +44,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ThreadFactory;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
@@ -56,6 +58,7 @@ final class SuiteOptions {
     private static final Duration USUAL_TIMEOUT = Duration.ofMinutes(2);
     private static final Path SHARED_MEMORY = Path.of("/dev/shm");
     private static final Duration EVERY = Duration.ofSeconds(1);
+    private static final ThreadFactory DAEMONS = Thread.ofPlatform().daemon().factory();
     private static final int MOST_WARM_UPS = 100_000;
     private static final DateTimeFormatter STAMP =
             DateTimeFormatter.ofPattern("yyyyMMdd_HHmmss").withZone(ZoneOffset.UTC);
@@ -287,6 +290,7 @@ final class SuiteOptions {
                 return SuitePlan.print(planned.legs(), engine, environment.clock(), command.getOut());
             }
             ColdLegs cold = cold(engine);
+            cold.beside(() -> BatchUse.begin(engine::metrics, DAEMONS, environment.clock()));
             LoadFolder files = folder(place, plan);
             prefixes(files, place, cold, planned.legs());
             try (LoadFolder.Claim _ = files.claim()) {
@@ -335,9 +339,8 @@ final class SuiteOptions {
                 (starts, engine, environment, place) -> {
                     ColdLegs cold = planOnly ? ColdLegs.asFound() : cold(engine);
                     cold.beside(() -> SegmentUse.begin(
-                            SampleSource.segments(SHARED_MEMORY, EVERY),
-                            Thread.ofPlatform().daemon().factory(),
-                            environment.clock()));
+                                    SampleSource.segments(SHARED_MEMORY, EVERY), DAEMONS, environment.clock())
+                            .and(BatchUse.begin(engine::metrics, DAEMONS, environment.clock())));
                     PresetRun run = new PresetRun(
                             preset,
                             engine,

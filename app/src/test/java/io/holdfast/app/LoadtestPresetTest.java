@@ -166,6 +166,26 @@ final class LoadtestPresetTest {
         }
     }
 
+    /** How a server batches what is under way is seen by both, beside each other. */
+    @Test
+    void requestsUnderWayAndThoseInAStep_areToldOverTime() throws IOException {
+        Vertx vertx = Vertx.vertx();
+        try (Emulator emulator = Emulator.start(vertx, ENGINE)) {
+            serve(emulator, "a");
+
+            CommandRun told =
+                    CommandRun.by("loadtest", "report", folder.resolve("a").toString());
+
+            assertThat(told.code()).as(told.toString()).isEqualTo(ExitCode.OK);
+            assertThat(folder.resolve("a").resolve("experiments.md"))
+                    .content()
+                    .contains("| second | under way at the client | in a step of the server |")
+                    .containsPattern("\n\\| 0 \\| \\d+ \\| \\d+ \\|\n");
+        } finally {
+            vertx.close().await();
+        }
+    }
+
     private void serve(Emulator emulator, String place) {
         CommandRun told = CommandRun.by(
                 "loadtest",
