@@ -11,6 +11,7 @@ import io.holdfast.loadtest.client.HttpSettings;
 import io.holdfast.loadtest.client.ServerUnit;
 import io.holdfast.loadtest.client.StartedServer;
 import io.holdfast.loadtest.journal.EngineFacts;
+import io.holdfast.loadtest.load.BesideLeg;
 import io.holdfast.loadtest.load.ColdLegs;
 import io.holdfast.loadtest.load.Lengths;
 import io.holdfast.loadtest.load.LoadFolder;
@@ -290,7 +291,7 @@ final class SuiteOptions {
                 return SuitePlan.print(planned.legs(), engine, environment.clock(), command.getOut());
             }
             ColdLegs cold = cold(engine);
-            cold.beside(() -> BatchUse.begin(engine::metrics, DAEMONS, environment.clock()));
+            cold.beside(() -> beside(engine, environment, place));
             LoadFolder files = folder(place, plan);
             prefixes(files, place, cold, planned.legs());
             try (LoadFolder.Claim _ = files.claim()) {
@@ -340,7 +341,7 @@ final class SuiteOptions {
                     ColdLegs cold = planOnly ? ColdLegs.asFound() : cold(engine);
                     cold.beside(() -> SegmentUse.begin(
                                     SampleSource.segments(SHARED_MEMORY, EVERY), DAEMONS, environment.clock())
-                            .and(BatchUse.begin(engine::metrics, DAEMONS, environment.clock())));
+                            .and(beside(engine, environment, place)));
                     PresetRun run = new PresetRun(
                             preset,
                             engine,
@@ -401,6 +402,11 @@ final class SuiteOptions {
                 requests,
                 cooldown == null ? preset.cooldown() : TimeSpan.parse("--cooldown", cooldown, Duration.ZERO),
                 most());
+    }
+
+    private static BesideLeg beside(HttpEngine engine, RunEnvironment environment, Place place) {
+        return BatchUse.begin(engine::metrics, DAEMONS, environment.clock())
+                .and(LegPulse.begin(engine::answered, place.beside()::tell, DAEMONS, environment.clock()));
     }
 
     /** Whoever wants to hold what requests begin with finds it there, where it is known to the token. */

@@ -280,6 +280,11 @@ public final class HttpEngine implements EngineUnderTest {
         return engines.flush();
     }
 
+    /** Returns how many requests of loads have ended by now, well or not; to be asked by any thread. */
+    public long answered() {
+        return client.answered() + whole.map(HttpEngine::answered).orElse(0L);
+    }
+
     @Override
     public Load prepare(List<LoadRequest> requests) {
         return new HttpLoad(requests);
