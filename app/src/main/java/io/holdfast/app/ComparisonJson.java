@@ -40,7 +40,7 @@ final class ComparisonJson {
         });
         texts(root, "differing", List.copyOf(comparison.differing()));
         ArrayNode rows = root.putArray("rows");
-        comparison.pairs().forEach(row -> put(row, metrics, comparison.files().size(), margin, rows.addObject()));
+        comparison.pairs().forEach(row -> put(row, metrics, comparison, margin, rows.addObject()));
         ObjectNode alone = root.putObject("alone");
         comparison.alone().forEach((file, labels) -> texts(alone, file, labels));
         texts(root, "warnings", comparison.warnings());
@@ -64,7 +64,7 @@ final class ComparisonJson {
         return root.toPrettyString();
     }
 
-    private static void put(Row row, List<Metric> metrics, int files, double margin, ObjectNode node) {
+    private static void put(Row row, List<Metric> metrics, Comparison comparison, double margin, ObjectNode node) {
         node.put("workload", row.workload()).put("label", row.label()).put("saturated", row.isSaturated());
         ObjectNode settings = node.putObject("settings");
         row.reference().settings().forEach(settings::put);
@@ -74,6 +74,7 @@ final class ComparisonJson {
                 ObjectNode of = all.putObject(metric.name())
                         .put("unit", metric.unit().text())
                         .put("better", metric.better().name());
+                texts(of, "measuredBy", comparison.methods(metric));
                 ArrayNode values = of.putArray("values");
                 row.groups().forEach(group -> {
                     ArrayNode runs = values.addArray();
@@ -84,7 +85,7 @@ final class ComparisonJson {
                     });
                 });
                 ArrayNode changes = of.putArray("changes");
-                for (int file = 1; file < files; file++) {
+                for (int file = 1; file < comparison.files().size(); file++) {
                     int at = file;
                     row.change(file, metric)
                             .ifPresent(change ->

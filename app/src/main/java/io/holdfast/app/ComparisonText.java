@@ -10,6 +10,7 @@ import io.holdfast.loadtest.compare.Group;
 import io.holdfast.loadtest.compare.Percents;
 import io.holdfast.loadtest.measure.Metric;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -313,6 +314,12 @@ final class ComparisonText {
 
     private List<String> reading() {
         List<String> lines = new ArrayList<>(comparison.sources());
+        Map<String, List<String>> byMethod = new LinkedHashMap<>();
+        metrics.forEach(metric -> comparison
+                .methods(metric)
+                .forEach(method -> byMethod.computeIfAbsent(method, key -> new ArrayList<>())
+                        .add(metric.title())));
+        byMethod.forEach((method, titles) -> lines.add("By " + method + ": " + String.join(", ", titles) + "."));
         if (files() < 2) {
             return lines;
         }

@@ -37,7 +37,9 @@ final class LedgerCommand implements Runnable {
         @Option(
                 names = "--state-directory",
                 paramLabel = "DIR",
-                description = "The state directory, stateDirectory of the sidecar's configuration.")
+                description =
+                        "The state directory, stateDirectory of the sidecar's configuration (default: where a sidecar"
+                                + " of this user keeps it unless it is told otherwise).")
         private @Nullable Path state;
 
         @Option(
@@ -58,16 +60,14 @@ final class LedgerCommand implements Runnable {
         StateDirectory directory() {
             Optional<Path> directory = Optional.ofNullable(state);
             Optional<Path> file = Optional.ofNullable(config);
-            if (directory.isPresent() == file.isPresent()) {
+            if (directory.isPresent() && file.isPresent()) {
                 throw new CommandException(
-                        file.isPresent()
-                                ? "--state-directory and --config both name a state directory; give one of them."
-                                : "it is not said which ledgers; name the state directory with --state-directory DIR"
-                                        + " or the sidecar's configuration with --config FILE.");
+                        "--state-directory and --config both name a state directory; give one of them.");
             }
             return directory
                     .map(StateDirectory::at)
-                    .orElseGet(() -> StateDirectory.of(SidecarConfig.load(file.orElseThrow())));
+                    .or(() -> file.map(SidecarConfig::load).map(StateDirectory::of))
+                    .orElseGet(() -> StateDirectory.usual(System.getenv()));
         }
 
         /** The ids of the ledgers that are meant; at least one. */
@@ -76,6 +76,7 @@ final class LedgerCommand implements Runnable {
             Optional<String> one = Optional.ofNullable(id);
             if (all.isEmpty()) {
                 throw new CommandException("there is no ledger in " + directory.path()
+                        + directory.usualPlace().map(why -> " (" + why + ")").orElse("")
                         + ", so nothing was ever pinned from there; see that it is the sidecar's stateDirectory.");
             }
             if (one.isPresent() && !all.contains(one.get())) {

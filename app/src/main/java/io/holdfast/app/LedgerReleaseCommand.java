@@ -85,6 +85,9 @@ final class LedgerReleaseCommand implements Callable<Integer> {
                 patience);
         List<String> ids = which.ids(directory);
         PrintWriter out = spec.commandLine().getOut();
+        if (!json) {
+            directory.usualPlace().ifPresent(why -> TerminalText.plain(out).line(directory.path() + " (" + why + ")"));
+        }
         ObjectNode root = JsonText.object().put("state", directory.path().toString());
         ArrayNode all = root.putArray("ledgers");
         int code = ExitCode.OK;

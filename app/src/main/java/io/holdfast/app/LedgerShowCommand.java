@@ -57,6 +57,7 @@ final class LedgerShowCommand implements Callable<Integer> {
         } else {
             TerminalText text = TerminalText.plain(out);
             text.line(directory.path().toString());
+            directory.usualPlace().ifPresent(why -> text.paragraph("", "(" + why + ")"));
             ledgers.forEach(ledger -> print(directory, ledger, text));
         }
         out.flush();
@@ -165,6 +166,7 @@ final class LedgerShowCommand implements Callable<Integer> {
     private static ObjectNode document(StateDirectory directory, List<LedgerState> ledgers) {
         ObjectNode root = JsonText.object();
         root.put("state", directory.path().toString());
+        directory.usualPlace().ifPresent(why -> root.put("stateWhy", why));
         ArrayNode all = root.putArray("ledgers");
         for (LedgerState ledger : ledgers) {
             ObjectNode each = all.addObject()

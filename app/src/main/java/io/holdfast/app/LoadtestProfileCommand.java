@@ -114,6 +114,9 @@ final class LoadtestProfileCommand implements Callable<Integer> {
             ArrayNode its = one.putArray("kernels");
             for (Kernel kernel : table.kernels()) {
                 ObjectNode values = its.addObject().put("name", kernel.name()).put("launches", kernel.launches());
+                if (!kernel.range().isEmpty()) {
+                    values.put("range", kernel.range());
+                }
                 kernel.memoryBound().ifPresent(bound -> values.put("memoryBound", bound));
                 ObjectNode numbers = values.putObject("values");
                 kernel.values().forEach(numbers::put);

@@ -79,7 +79,9 @@ final class LoadtestReviewCommand implements Callable<Integer> {
     @Option(
             names = "--claims",
             paramLabel = "FILE",
-            description = "A ledger to print with it: a table of claim, status and evidence.")
+            description =
+                    "A ledger to print with it: a table of claim, status and evidence; or the journal of a run, whose"
+                            + " calls to hold, with their answers, are the evidence that they did.")
     private Optional<Path> claims = Optional.empty();
 
     @Option(

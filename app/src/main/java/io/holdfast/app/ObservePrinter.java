@@ -19,6 +19,8 @@ final class ObservePrinter {
     private static final int ROWS = 20;
     private static final String CLEAR = "\u001b[H\u001b[2J";
 
+    private static final Duration MOMENT = Duration.ofSeconds(1);
+
     private final PrintWriter out;
     private final Optional<Duration> most;
 
@@ -78,8 +80,7 @@ final class ObservePrinter {
         lines.add(seen.engine());
         lines.add(row(
                 "watched",
-                TimeSpan.shown(seen.elapsed())
-                        + most.map(length -> " of " + TimeSpan.shown(length)).orElse("")
+                watched(seen.elapsed(), most)
                         + (past(seen) ? "; with past events " + TimeSpan.shown(seen.span()) : "")));
         lines.add(row(
                 "events",
@@ -101,13 +102,13 @@ final class ObservePrinter {
                 seen.residence()
                         .map(time ->
                                 TimeSpan.shown(time) + " without a use, measured " + number(seen.removals()) + " times")
-                        .orElse("unknown: nothing was removed yet")));
+                        .orElse("unknown: no block was removed whose last use was seen as it happened")));
         lines.add(row(
                 "reuse",
                 seen.reuse()
                         .map(gap ->
                                 TimeSpan.shown(gap) + " between two uses, one in ten over " + span(seen.longReuse()))
-                        .orElse("unknown: nothing was used twice yet")));
+                        .orElse("unknown: no two uses of a prefix were seen as they happened")));
         lines.add(row("prefill", prefill(seen)));
         lines.add("");
         lines.addAll(prefixes(seen, rows));
@@ -122,6 +123,16 @@ final class ObservePrinter {
             lines.add(HeadFindings.of(seen).line());
         }
         return lines.stream().map(ObservePrinter::cut).toList();
+    }
+
+    /** A look that took long, or a machine that slept, ends it later than was asked for. */
+    static String watched(Duration elapsed, Optional<Duration> most) {
+        String shown = TimeSpan.shown(elapsed);
+        return most.map(length -> elapsed.minus(length).compareTo(MOMENT) > 0
+                        ? shown + ", longer than the " + TimeSpan.shown(length) + " that were asked for"
+                        : TimeSpan.shown(elapsed.compareTo(length) < 0 ? elapsed : length) + " of "
+                                + TimeSpan.shown(length))
+                .orElse(shown);
     }
 
     private static String requests(Observation seen) {

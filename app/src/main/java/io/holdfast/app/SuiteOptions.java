@@ -1,5 +1,6 @@
 package io.holdfast.app;
 
+import io.holdfast.loadtest.bed.BatchUse;
 import io.holdfast.loadtest.bed.EnvironmentRecord;
 import io.holdfast.loadtest.bed.MachineTools;
 import io.holdfast.loadtest.bed.SampleSource;
@@ -10,6 +11,7 @@ import io.holdfast.loadtest.client.HttpSettings;
 import io.holdfast.loadtest.client.ServerUnit;
 import io.holdfast.loadtest.client.StartedServer;
 import io.holdfast.loadtest.journal.EngineFacts;
+import io.holdfast.loadtest.load.BesideLeg;
 import io.holdfast.loadtest.load.ColdLegs;
 import io.holdfast.loadtest.load.Lengths;
 import io.holdfast.loadtest.load.LoadFolder;
@@ -43,6 +45,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ThreadFactory;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
@@ -56,6 +59,7 @@ final class SuiteOptions {
     private static final Duration USUAL_TIMEOUT = Duration.ofMinutes(2);
     private static final Path SHARED_MEMORY = Path.of("/dev/shm");
     private static final Duration EVERY = Duration.ofSeconds(1);
+    private static final ThreadFactory DAEMONS = Thread.ofPlatform().daemon().factory();
     private static final int MOST_WARM_UPS = 100_000;
     private static final DateTimeFormatter STAMP =
             DateTimeFormatter.ofPattern("yyyyMMdd_HHmmss").withZone(ZoneOffset.UTC);
@@ -119,7 +123,7 @@ final class SuiteOptions {
             names = "--warmup-requests",
             paramLabel = "N",
             description = "Short requests after each start of the server, in no figure (default: as many as the preset"
-                    + " has).")
+                    + " has). With 0 a server that runs already gets the requests of the load and no other.")
     private @Nullable Integer warmUps;
 
     @Option(
@@ -287,7 +291,9 @@ final class SuiteOptions {
                 return SuitePlan.print(planned.legs(), engine, environment.clock(), command.getOut());
             }
             ColdLegs cold = cold(engine);
+            cold.beside(() -> beside(engine, environment, place));
             LoadFolder files = folder(place, plan);
+            prefixes(files, place, cold, planned.legs());
             try (LoadFolder.Claim _ = files.claim()) {
                 place.beside().tell(cold.text());
                 place.beside().tell(engine.warm());
@@ -334,9 +340,8 @@ final class SuiteOptions {
                 (starts, engine, environment, place) -> {
                     ColdLegs cold = planOnly ? ColdLegs.asFound() : cold(engine);
                     cold.beside(() -> SegmentUse.begin(
-                            SampleSource.segments(SHARED_MEMORY, EVERY),
-                            Thread.ofPlatform().daemon().factory(),
-                            environment.clock()));
+                                    SampleSource.segments(SHARED_MEMORY, EVERY), DAEMONS, environment.clock())
+                            .and(beside(engine, environment, place)));
                     PresetRun run = new PresetRun(
                             preset,
                             engine,
@@ -351,6 +356,7 @@ final class SuiteOptions {
                     }
                     LoadFolder files =
                             folder(place, run.plan(Map.of("api", place.api().name())));
+                    prefixes(files, place, cold, run.legs());
                     try (LoadFolder.Claim _ = files.claim()) {
                         place.beside().tell(cold.text());
                         place.beside().tell(engine.warm());
@@ -396,6 +402,18 @@ final class SuiteOptions {
                 requests,
                 cooldown == null ? preset.cooldown() : TimeSpan.parse("--cooldown", cooldown, Duration.ZERO),
                 most());
+    }
+
+    private static BesideLeg beside(HttpEngine engine, RunEnvironment environment, Place place) {
+        return BatchUse.begin(engine::metrics, DAEMONS, environment.clock())
+                .and(LegPulse.begin(engine::answered, place.beside()::tell, DAEMONS, environment.clock()));
+    }
+
+    /** Whoever wants to hold what requests begin with finds it there, where it is known to the token. */
+    private static void prefixes(LoadFolder files, Place place, ColdLegs cold, List<Suite.Leg> legs) {
+        if (place.api().route.sendsTokenIds() && cold.sendsAsDrawn()) {
+            files.writePrefixes(legs);
+        }
     }
 
     private LoadFolder folder(Place place, LoadFolder.Plan plan) {
@@ -477,6 +495,9 @@ final class SuiteOptions {
             HttpSettings flushed = flush.on(asks.on(http, chosen));
             HttpSettings named = asked.model().on(flushed, () -> HttpEngine.firstModel(server, flushed, bench.clock()));
             return bench.with(unit, named, ArmOptions.Way.none(), (engine, environment) -> {
+                if (warmUps != null && warmUps == 0) {
+                    engine.withoutTrial();
+                }
                 engine.beginLife();
                 Place place = new Place(
                         folder, begun, command.getCommandSpec().root().version()[0], bench, chosen, Asked.of(engine));

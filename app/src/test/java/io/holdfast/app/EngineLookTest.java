@@ -4,16 +4,22 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.emulator.Endpoints;
+import io.holdfast.emulator.process.MachineClock;
+import io.holdfast.rules.engine.EngineClock;
 import io.holdfast.rules.vllm.VllmSettings;
 import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.IntFunction;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -109,12 +115,80 @@ class EngineLookTest {
 
             assertThat(told.code()).as(told.toString()).isEqualTo(ExitCode.OK);
             assertThat(told.out())
-                    .contains("residence  unknown: nothing was removed yet")
+                    .contains("watched    1 s of 1 s\n")
+                    .contains("residence  unknown: no block was removed whose last use was seen as it happened")
                     .contains("prefill    unknown: 0 of 20 measurements")
                     .contains("  none yet: two requests have to begin alike")
                     .contains("No prefix was shared while it was watched, so there is nothing to hold.");
             assertFits(told);
         }
+    }
+
+    /** Past events tell what was lost, and not how long it had been there. */
+    @Test
+    void observe_lossesBeforeItCame_areNoContradictionToWhatItDoesNotKnow() {
+        MachineClock machine = new MachineClock();
+        AtomicInteger secondsAgo = new AtomicInteger(3_600);
+        EngineClock clock = new EngineClock() {
+            @Override
+            public long nanos() {
+                return machine.nanos();
+            }
+
+            @Override
+            public double unixSeconds() {
+                return machine.unixSeconds() - secondsAgo.get();
+            }
+
+            @Override
+            public void await(long deadlineNanos) {
+                machine.await(deadlineNanos);
+            }
+        };
+        EmulatorSettings settings = EmulatorSettings.defaults()
+                .withCapacityTokens(1_024)
+                .withPageTokens(16)
+                .withPrefillMicrosPerToken(0)
+                .withFirstTokenMicros(0)
+                .withDecodeMillis(1)
+                .withEndpoints(new Endpoints(Endpoints.LOOPBACK, 0, 0, OptionalInt.of(0)));
+        try (Emulator engine = Emulator.start(vertx, settings, clock);
+                Http client = new Http(engine.uri())) {
+            for (int i = 0; i < 40; i++) {
+                ArrayNode prompt = JSON.createArrayNode();
+                boolean shared = i % 8 == 0;
+                IntStream.range(0, 320).forEach(prompt::add);
+                for (int at = shared ? 256 : 0; at < 320; at++) {
+                    prompt.set(at, 1_000 + 320 * i + at);
+                }
+                ObjectNode body = JSON.createObjectNode();
+                body.set("input_ids", prompt);
+                body.putObject("sampling_params").put("max_new_tokens", 1);
+                assertThat(client.post("/generate", body.toString()).status()).isEqualTo(200);
+                secondsAgo.addAndGet(-60);
+            }
+
+            CommandRun told = CommandRun.by("observe", "--engine", engine.uri().toString(), "--for", "1s");
+
+            assertThat(told.code()).as(told.toString()).isEqualTo(ExitCode.OK);
+            assertThat(told.out())
+                    .containsPattern("In all \\d+ found and [1-9]\\d* lost")
+                    .contains("residence  unknown: ")
+                    .doesNotContain("nothing was removed yet");
+            assertFits(told);
+        }
+    }
+
+    @Test
+    void observe_thatEndedLate_saysSo() {
+        assertThat(ObservePrinter.watched(Duration.ofSeconds(15), Optional.of(Duration.ofSeconds(10))))
+                .isEqualTo("15 s, longer than the 10 s that were asked for");
+        assertThat(ObservePrinter.watched(Duration.ofMillis(10_300), Optional.of(Duration.ofSeconds(10))))
+                .isEqualTo("10 s of 10 s");
+        assertThat(ObservePrinter.watched(Duration.ofSeconds(15), Optional.of(Duration.ofSeconds(60))))
+                .isEqualTo("15 s of 1 min 0 s");
+        assertThat(ObservePrinter.watched(Duration.ofSeconds(15), Optional.empty()))
+                .isEqualTo("15 s");
     }
 
     @Test

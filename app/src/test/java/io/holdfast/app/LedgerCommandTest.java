@@ -13,6 +13,8 @@ import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -137,10 +139,42 @@ class LedgerCommandTest {
     }
 
     @Test
+    void withoutArguments_theUsualStateDirectoryIsShown() throws IOException {
+        Map<String, String> variables = Map.of(
+                "XDG_STATE_HOME", folder.toString(),
+                "STATE_DIRECTORY", state().toString());
+        CommandRun none = show(variables);
+        assertThat(none.code()).isEqualTo(ExitCode.BAD_INPUT);
+        assertThat(none.err())
+                .startsWith(
+                        "holdfast: There is no state directory " + state() + ", which is where a sidecar of this user")
+                .contains("--config FILE");
+        try (Child sidecar = Child.start(
+                with(variables, "HOLDFAST_LISTEN_PORT", "0"), "sidecar", "--engine", "http://127.0.0.1:9")) {
+            assertThat(sidecar.line()).startsWith(LISTENS);
+
+            assertThat(show(variables).out())
+                    .startsWith(state() + "\n(the usual state directory, since STATE_DIRECTORY says so)\n\nmain: ");
+            assertThat(show(with(variables, "HOLDFAST_STATE_DIRECTORY", state().toString()))
+                            .out())
+                    .startsWith(state() + "\n(the usual state directory, since HOLDFAST_STATE_DIRECTORY says so)\n");
+        }
+    }
+
+    private static Map<String, String> with(Map<String, String> variables, String name, String value) {
+        Map<String, String> more = new HashMap<>(variables);
+        more.put(name, value);
+        return more;
+    }
+
+    private static CommandRun show(Map<String, String> variables) throws IOException {
+        try (Child child = Child.start(variables, "ledger", "show")) {
+            return child.ends();
+        }
+    }
+
+    @Test
     void whatIsNotThere_isOneSentence() throws IOException {
-        assertThat(CommandRun.by("ledger", "show").badInput())
-                .isEqualTo("holdfast: it is not said which ledgers; name the state directory with --state-directory DIR"
-                        + " or the sidecar's configuration with --config FILE.");
         assertThat(CommandRun.by("ledger", "release", "--state", "a", "--config", "b")
                         .badInput())
                 .endsWith("--state-directory and --config both name a state directory; give one of them.");

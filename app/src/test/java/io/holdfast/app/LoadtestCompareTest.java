@@ -175,6 +175,9 @@ final class LoadtestCompareTest {
         assertThat(change.path("ratio").asDouble()).isBetween(1.09, 1.11);
         assertThat(change.path("finding").asText()).isEqualTo("BETTER");
         assertThat(change.path("interval95")).hasSize(2);
+        assertThat(root.at("/rows/0/metrics/output_throughput/measuredBy/0").asText())
+                .as("the tool that measured")
+                .isEqualTo("test");
         assertThat(root.at("/expectations/0/outcome").asText()).isEqualTo("MET");
     }
 

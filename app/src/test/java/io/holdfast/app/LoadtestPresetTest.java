@@ -2,11 +2,14 @@ package io.holdfast.app;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.loadtest.preset.Presets;
+import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.vertx.core.Vertx;
 import java.io.IOException;
+import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -22,6 +25,8 @@ final class LoadtestPresetTest {
             .withFirstTokenMicros(100)
             .withDecodeMillis(1)
             .withSglang(settings -> settings.withSizes(16_384, 16, 4_096));
+
+    private static final ObjectMapper JSON = new ObjectMapper();
 
     @TempDir
     private Path folder = Path.of("");
@@ -80,6 +85,7 @@ final class LoadtestPresetTest {
                 assertThat(files.map(file -> file.getFileName().toString().replaceAll("_\\d{8}_\\d{6}", "_TIME")))
                         .containsExactlyInAnyOrder(
                                 "legs",
+                                "prefixes",
                                 "plan.json",
                                 "radix_holdfast-emulated_TIME.json",
                                 "radix_holdfast-emulated_TIME.txt");
@@ -90,6 +96,112 @@ final class LoadtestPresetTest {
         } finally {
             vertx.close().await();
         }
+    }
+
+    @Test
+    void noWarmUp_theServerCountsTheRequestsOfTheLoadAndNoOther() {
+        Vertx vertx = Vertx.vertx();
+        try (Emulator emulator = Emulator.start(vertx, ENGINE);
+                Http client = new Http(emulator.uri())) {
+            CommandRun told = CommandRun.by(
+                    "loadtest",
+                    "preset",
+                    "baseline-story",
+                    "--engine",
+                    emulator.uri().toString(),
+                    "--requests",
+                    "6",
+                    "--output-tokens",
+                    "2",
+                    "--warmup-requests",
+                    "0",
+                    "--no-save");
+
+            assertThat(told.code()).as(told.toString()).isEqualTo(ExitCode.OK);
+            assertThat(client.get("/metrics")
+                            .text()
+                            .lines()
+                            .filter(line -> line.startsWith("sglang:time_to_first_token_seconds_count"))
+                            .map(line -> line.replaceFirst(".* ", "")))
+                    .containsExactly("6.0");
+        } finally {
+            vertx.close().await();
+        }
+    }
+
+    /** What requests of a load begin with can be held by a sidecar that never saw one of them. */
+    @Test
+    void sharedPrefixOfALoad_isAFileThatASidecarTakes() throws IOException {
+        Vertx vertx = Vertx.vertx();
+        try (Emulator emulator = Emulator.start(vertx, ENGINE.withVariant(Variant.PIN_GPU))) {
+            serve(emulator, "first");
+            Path prefix = folder.resolve("first").resolve("prefixes").resolve("prefix_caching-shared.json");
+            int tokens = JSON.readTree(prefix.toFile()).path("tokens").size();
+            assertThat(tokens).isBetween(1_000, 1_048);
+            Path config = Files.writeString(
+                    folder.resolve("sidecar.yaml"), """
+                        listen: {port: 0}
+                        stateDirectory: '%s'
+                        engines:
+                          - {id: main, type: sglang, url: '%s', backend: pin_blocks, automaticHolds: false, priming: false}
+                        """.formatted(folder.resolve("state"), emulator.uri()));
+            try (Child child = Child.start("sidecar", "--config", config.toString())) {
+                String listens = "holdfast sidecar listens on ";
+                try (Http sidecar = new Http(URI.create(child.line().substring(listens.length())))) {
+                    sidecar.await("/readyz", answer -> answer.status() == 200);
+                    Http.Answer asked = sidecar.post("/api/v1/engines/main/holds", Files.readString(prefix));
+                    assertThat(asked.status()).as(asked.text()).isEqualTo(201);
+
+                    serve(emulator, "second");
+
+                    Http.Answer held = sidecar.await(
+                            "/api/v1/engines/main/holds/"
+                                    + asked.json().path("id").asText(),
+                            hold -> hold.json().path("state").asText().equals("held"));
+                    assertThat(held.json().path("heldTokens").asInt()).isEqualTo(tokens - tokens % 16);
+                }
+            }
+        } finally {
+            vertx.close().await();
+        }
+    }
+
+    /** How a server batches what is under way is seen by both, beside each other. */
+    @Test
+    void requestsUnderWayAndThoseInAStep_areToldOverTime() throws IOException {
+        Vertx vertx = Vertx.vertx();
+        try (Emulator emulator = Emulator.start(vertx, ENGINE)) {
+            serve(emulator, "a");
+
+            CommandRun told =
+                    CommandRun.by("loadtest", "report", folder.resolve("a").toString());
+
+            assertThat(told.code()).as(told.toString()).isEqualTo(ExitCode.OK);
+            assertThat(folder.resolve("a").resolve("experiments.md"))
+                    .content()
+                    .contains("| second | under way at the client | in a step of the server |")
+                    .containsPattern("\n\\| 0 \\| \\d+ \\| \\d+ \\|\n");
+        } finally {
+            vertx.close().await();
+        }
+    }
+
+    private void serve(Emulator emulator, String place) {
+        CommandRun told = CommandRun.by(
+                "loadtest",
+                "preset",
+                "serving",
+                "--workload",
+                "prefix_caching",
+                "--engine",
+                emulator.uri().toString(),
+                "--requests",
+                "6",
+                "--cooldown",
+                "0s",
+                "--out",
+                folder.resolve(place).toString());
+        assertThat(told.code()).as(told.toString()).isEqualTo(ExitCode.OK);
     }
 
     private CommandRun radix(Emulator emulator, String place, String... options) {

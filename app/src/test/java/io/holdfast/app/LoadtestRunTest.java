@@ -6,6 +6,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
+import io.holdfast.rules.sglang.SglangSettings;
+import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.holdfast.rules.vllm.VllmSettings;
 import io.vertx.core.Vertx;
 import java.io.IOException;
@@ -81,6 +83,33 @@ class LoadtestRunTest {
                     .isEqualTo("holdfast: 'nosuch/run.csv' cannot be written: there is no such folder; make it first.");
             assertThat(CommandRun.by("loadtest", "analyze", journal()).out())
                     .contains("by the mean of a leg's probes", "p50   baseline", "PROBE_MEAN: INCONCLUSIVE(design)");
+        }
+    }
+
+    /** An engine that pins tells the number of blocks, and that call is what a claim of it rests on. */
+    @Test
+    void pinsOfARun_areTheEvidenceOfAClaimWithTheirCallsAndAnswers() throws IOException {
+        Path table = Files.writeString(
+                folder.resolve("table.csv"), "concurrency,baseline TTFT p50 (ms),pinned TTFT p50 (ms)\n8,300,200\n");
+        try (Emulator emulator = Emulator.start(
+                vertx,
+                QuickEngine.PLAIN.withKind(new EmulatorSettings.Kind.Sglang(
+                        SglangSettings.defaults().withSizes(2_048, 16, 1_024).withVariant(Variant.PIN_GPU), false)))) {
+            assertThat(run(emulator, "--hold", "pin-route").code()).isEqualTo(ExitCode.INCONCLUSIVE);
+
+            CommandRun told = CommandRun.by("loadtest", "review", table.toString(), "--claims", journal(), "--json");
+
+            JsonNode claim = JSON.readTree(told.out()).path("claims").path(0);
+            assertThat(claim.path("claim").asText())
+                    .isEqualTo("what was asked to be held was held, by the engine's own pin route");
+            assertThat(claim.path("status").asText()).isEqualTo("Confirmed");
+            assertThat(claim.path("evidence").path(1).asText())
+                    .matches("2 of 2 pinned legs: POST /hicache/pin_blocks 200: \\{.*\"pinned_count\": ?[1-9]\\d*.*");
+            Files.delete(Path.of(journal()));
+            assertThat(run(emulator, "--hold", "none").code()).isEqualTo(ExitCode.INCONCLUSIVE);
+            assertThat(CommandRun.by("loadtest", "review", table.toString(), "--claims", journal())
+                            .badInput())
+                    .contains("asked for no hold in a pinned leg");
         }
     }
 

@@ -925,20 +925,26 @@ public final class Controller {
                     "nothing is held automatically at an engine without KV events, whatever automaticHolds says");
         }
         boolean on = holdsAutomatically();
+        String why = switch (settings.automaticHolds()) {
+            case OFF -> "automatic holds are off (automaticHolds: false)";
+            case ON -> "automatic holds are on (automaticHolds: true)";
+            case WHERE_EVICTABLE ->
+                on
+                        ? "automatic holds are on (automaticHolds: auto), since the engine can evict what " + backend
+                                + " holds"
+                        : probing.found().filter(Capabilities::canPin).isEmpty()
+                                ? "automatic holds wait for a way to hold (automaticHolds: auto)"
+                                : "automatic holds are off (automaticHolds: auto), since what " + backend
+                                        + " pins takes memory for good: automaticHolds: true switches them on";
+        };
         return new EngineView.Automatic(
                 on,
-                switch (settings.automaticHolds()) {
-                    case OFF -> "automatic holds are off (automaticHolds: false)";
-                    case ON -> "automatic holds are on (automaticHolds: true)";
-                    case WHERE_EVICTABLE ->
-                        on
-                                ? "automatic holds are on (automaticHolds: auto), since the engine can evict what "
-                                        + backend + " holds"
-                                : probing.found().filter(Capabilities::canPin).isEmpty()
-                                        ? "automatic holds wait for a way to hold (automaticHolds: auto)"
-                                        : "automatic holds are off (automaticHolds: auto), since what " + backend
-                                                + " pins takes memory for good: automaticHolds: true switches them on";
-                });
+                why
+                        + measured()
+                                .filter(loop -> on)
+                                .flatMap(TtftLoop::off)
+                                .map(off -> ", and off just now: " + off.said())
+                                .orElse(""));
     }
 
     /** That of a prefix whose uses come as far apart as they did lately; one that nobody shares has no gaps of its own. */

@@ -263,7 +263,7 @@ final class ApiJson {
      */
     static JsonObject hold(EngineLink link, HoldView hold, boolean why) {
         JsonObject json = hold(link.id(), hold, why);
-        link.lasting().name(hold.id()).ifPresent(name -> json.put("name", name));
+        link.holdName(hold.id()).ifPresent(name -> json.put("name", name));
         if (why) {
             link.shownSource(hold.id()).ifPresent(asked -> putAsked(json, asked));
         }

@@ -35,6 +35,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SequencedMap;
+import java.util.Set;
 import java.util.random.RandomGenerator;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -583,7 +584,7 @@ public final class Doctor {
         }
     }
 
-    private static String why(Levers levers) {
+    private String why(Levers levers) {
         return levers.best()
                 .map(lever -> lever.why()
                         + (lever.takesMemory()
@@ -591,9 +592,21 @@ public final class Doctor {
                                         + " automaticHolds: true switches them on; without it only what is asked for is"
                                         + " held."
                                 : " Automatic holds are on by default, since the engine can evict what is held:"
-                                        + " automaticHolds: false switches them off."))
+                                        + " automaticHolds: false switches them off.")
+                        + (isFollowed()
+                                ? ""
+                                : " But nothing is held automatically before the engine's events are there: they tell"
+                                        + " what requests share and lose."))
                 .orElse("Nothing that this version can hold with works on this engine as it runs, so the sidecar would"
                         + " follow it and say what it would hold.");
+    }
+
+    /** Whether the sidecar would hear what the engine stores and removes. */
+    private boolean isFollowed() {
+        return !underKvcached()
+                && findings.stream()
+                        .noneMatch(each -> each.status() == Status.MISSING
+                                && Set.of("events", "event format").contains(each.subject()));
     }
 
     /** Holding without being asked is on by default where the engine can evict what is held: said, so that it can be changed. */

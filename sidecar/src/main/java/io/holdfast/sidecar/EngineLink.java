@@ -736,6 +736,11 @@ final class EngineLink implements AutoCloseable {
         return showText ? lasting.asked(holdId) : Optional.empty();
     }
 
+    /** Returns what the configuration calls a hold; absent where it was asked for in another way. */
+    Optional<String> holdName(long id) {
+        return lasting.name(id);
+    }
+
     /** Says in the state directory where the API is, for whoever is to ask it. */
     void servedAt(URI api) {
         store.servedAt(api);

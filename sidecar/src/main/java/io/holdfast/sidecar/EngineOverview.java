@@ -6,9 +6,11 @@ import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.budget.Budget;
 import io.holdfast.core.cost.PrefillCost;
 import io.holdfast.core.effect.TtftEffect;
+import io.holdfast.core.hold.HoldOrigin;
 import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.plan.Plan;
+import io.holdfast.core.plan.Reason;
 import io.holdfast.core.rank.Evidence;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
@@ -30,6 +32,7 @@ import java.util.function.ToLongFunction;
  * @param unready why it cannot be looked after; empty when it can
  * @param notes what a person should know of it all the same
  * @param automatic whether holds are made without being asked for, and by which key
+ * @param waiting the requested hold that waits first; absent where none waits
  * @param paused why nothing is held; absent while holding goes on
  * @param limit what is known of its kvcached limit; absent where it has none
  * @param conditions whether holds or moves of memory can pay here; absent before anything was measured
@@ -40,6 +43,7 @@ record EngineOverview(
         String url,
         boolean dryRun,
         EngineView.Automatic automatic,
+        Optional<Waiting> waiting,
         Verdict verdict,
         TtftEffect effect,
         List<String> unready,
@@ -56,6 +60,20 @@ record EngineOverview(
 
     /** @param tokens pinned, by the ledger */
     record HoldCounts(int held, int waiting, int lost, long tokens) {}
+
+    /**
+     * A requested hold that is not held yet, or not any more.
+     *
+     * @param hold its name, or its number where it has none
+     * @param others how many more wait
+     */
+    record Waiting(String hold, int others, String reason) {
+        /** @param why whether the reader may see the reasons of holds */
+        String said(boolean why) {
+            return "the requested hold " + hold + " waits" + (why ? ": " + clause(reason) : ApiJson.WITHHELD)
+                    + (others == 0 ? "" : " (and " + others + " more)");
+        }
+    }
 
     /**
      * How tight the cache is.
@@ -131,6 +149,7 @@ record EngineOverview(
                 link.config().url().toString(),
                 link.config().dryRun(),
                 view.automatic(),
+                waiting(link),
                 Verdict.of(view.ttft()),
                 view.ttft(),
                 unready,
@@ -168,8 +187,12 @@ record EngineOverview(
                 };
     }
 
-    /** One sentence: what it holds, what that saved, how sure that is, and what it would need. */
-    String summary() {
+    /**
+     * One sentence: what it holds, what that saved, how sure that is, and what it would need.
+     *
+     * @param why whether the reader may see the reasons of holds
+     */
+    String summary(boolean why) {
         StringBuilder said = new StringBuilder("Engine ").append(id);
         if (dryRun) {
             said.append(" is watched in a dry run, which touches nothing");
@@ -192,6 +215,7 @@ record EngineOverview(
                             : ""));
         }
         said.append("; ").append(automatic.why());
+        waiting.ifPresent(which -> said.append("; ").append(which.said(why)));
         if (hits.cachedShare.number().isPresent()) {
             said.append(String.format(
                     Locale.ROOT,
@@ -211,6 +235,21 @@ record EngineOverview(
         effect.expected().ifPresent(when -> said.append(", ").append(when));
         needs.ifPresent(what -> said.append("; it would need this: ").append(what));
         return said.append('.').toString();
+    }
+
+    private static Optional<Waiting> waiting(EngineLink link) {
+        List<HoldView> waiting = link.holds().stream()
+                .filter(hold -> hold.origin() == HoldOrigin.REQUESTED)
+                .filter(hold -> hold.state() == HoldState.REQUESTED || hold.state() == HoldState.LOST)
+                .toList();
+        return waiting.stream()
+                .findFirst()
+                .map(hold -> new Waiting(
+                        link.holdName(hold.id()).orElse(Long.toString(hold.id())), waiting.size() - 1, hold.reason()));
+    }
+
+    private static String clause(String sentence) {
+        return sentence.endsWith(".") ? sentence.substring(0, sentence.length() - 1) : sentence;
     }
 
     private static String minutes(Duration span) {
@@ -377,9 +416,10 @@ record EngineOverview(
                         : hits.promptTokens);
     }
 
-    /** Why nothing is held or waits to be, by the reason that decided; absent where something is. */
+    /** Why nothing is held or waits to be, by the reason that decided; absent where something is, or is let go to be measured. */
     private static Optional<String> nothingHeld(EngineView view) {
-        if (view.holds().stream().anyMatch(hold -> hold.state() != HoldState.RELEASED)) {
+        if (view.holds().stream().anyMatch(hold -> hold.state() != HoldState.RELEASED)
+                || view.lastPlan().lines().stream().anyMatch(line -> line.code() == Reason.MEASURING)) {
             return Optional.empty();
         }
         if (!view.automatic().on()) {
@@ -407,6 +447,6 @@ record EngineOverview(
                 .or(() -> view.ttft().state() == TtftEffect.State.UNPROVEN
                         ? Optional.of(view.ttft().reason())
                         : Optional.empty())
-                .map(sentence -> sentence.endsWith(".") ? sentence.substring(0, sentence.length() - 1) : sentence);
+                .map(EngineOverview::clause);
     }
 }

@@ -71,8 +71,10 @@ record Overview(
      */
     String text(String detailed, boolean why) {
         String all = texts.made.computeIfAbsent(
-                "all",
-                key -> ApiJson.array(engines.stream().map(Overview::json).toList())
+                why + " all",
+                key -> ApiJson.array(engines.stream()
+                                        .map(engine -> json(engine, why))
+                                        .toList())
                                 .encode()
                         + ",\"otherSegments\":"
                         + ApiJson.array(otherSegments).encode());
@@ -91,7 +93,7 @@ record Overview(
                 .orElse("null");
     }
 
-    private static JsonObject json(EngineOverview engine) {
+    private static JsonObject json(EngineOverview engine, boolean why) {
         JsonObject json = new JsonObject()
                 .put("id", engine.id())
                 .put("url", engine.url())
@@ -121,8 +123,9 @@ record Overview(
                                         "promptShare",
                                         ApiJson.reading(engine.saved().share()))
                                 .put("tokens", ApiJson.reading(engine.saved().tokens())))
-                .put("summary", engine.summary());
+                .put("summary", engine.summary(why));
         engine.conditions().ifPresent(found -> json.put("conditions", conditions(found)));
+        engine.waiting().ifPresent(which -> json.put("waits", which.said(why)));
         engine.paused().ifPresent(sentence -> json.put("pausedWhy", sentence));
         engine.needs().ifPresent(sentence -> json.put("needs", sentence));
         engine.limit().ifPresent(limit -> json.put("kvcached", kvcached(limit)));

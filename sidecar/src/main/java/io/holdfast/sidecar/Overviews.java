@@ -121,7 +121,7 @@ final class Overviews {
     void summarise() {
         now(Optional.empty()).whenComplete((seen, failure) -> {
             if (failure == null) {
-                seen.engines().forEach(engine -> SUMMARY.info(engine.summary()));
+                seen.engines().forEach(engine -> SUMMARY.info(engine.summary(true)));
             } else {
                 LOG.error("The engines could not be summarised.", failure);
             }

@@ -145,7 +145,8 @@ final class ReleaseByBackends implements AutoCloseable {
                     + " and delete it where all of it was let go of, or the next start lets go once more.";
         }
         if (left.stream()
-                .noneMatch(each -> BackendRegistry.names().contains(each.pin().backend()))) {
+                .noneMatch(each -> EngineConfig.EngineType.allBackends()
+                        .contains(each.pin().backend()))) {
             return "This version has no such backend: have the version that made these pins release them, or delete "
                     + store.file() + " as soon as they are gone.";
         }

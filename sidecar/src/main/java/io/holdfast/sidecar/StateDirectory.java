@@ -13,7 +13,9 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 /** The ledgers of a state directory, for a person: shown as they are, and let go of, with a sidecar or without. */
 public final class StateDirectory {
@@ -29,6 +31,8 @@ public final class StateDirectory {
      * The ledger says where its engine is, and what it serves; the configuration may, too, and has the keys. What the
      * configuration names as the way to hold does not matter: each entry is released by the backend that made it.
      */
+
+    private static final String VARIABLE = "HOLDFAST_STATE_DIRECTORY";
 
     /**
      * What a person tells of the engine and of a sidecar, beside what the configuration tells.
@@ -48,10 +52,12 @@ public final class StateDirectory {
 
     private final Path directory;
     private final Optional<SidecarConfig> config;
+    private final Optional<String> usualPlace;
 
-    private StateDirectory(Path directory, Optional<SidecarConfig> config) {
+    private StateDirectory(Path directory, Optional<SidecarConfig> config, Optional<String> usualPlace) {
         this.directory = directory;
         this.config = config;
+        this.usualPlace = usualPlace;
     }
 
     /**
@@ -60,7 +66,7 @@ public final class StateDirectory {
      * @throws SidecarException with one sentence, when it is no directory that can be read
      */
     public static StateDirectory at(Path directory) {
-        return checked(new StateDirectory(directory, Optional.empty()));
+        return checked(new StateDirectory(directory, Optional.empty(), Optional.empty()));
     }
 
     /**
@@ -69,7 +75,35 @@ public final class StateDirectory {
      * @throws SidecarException with one sentence, when it is no directory that can be read
      */
     public static StateDirectory of(SidecarConfig config) {
-        return checked(new StateDirectory(config.stateDirectory(), Optional.of(config)));
+        return checked(new StateDirectory(config.stateDirectory(), Optional.of(config), Optional.empty()));
+    }
+
+    /**
+     * The one that a sidecar with this environment keeps its state in when nobody tells it where.
+     *
+     * @throws SidecarException with one sentence, when there is none, or it cannot be read
+     */
+    public static StateDirectory usual(Map<String, String> environment) {
+        Optional<String> told = Optional.ofNullable(environment.get(VARIABLE)).filter(text -> !text.isBlank());
+        StateHome home = StateHome.of(environment);
+        Path place = told.map(Path::of)
+                .or(home::taken)
+                .orElseThrow(() -> new SidecarException("There is no usual state directory, since " + home.why()
+                        + "; name the one that the sidecar's configuration has as stateDirectory."));
+        String why = told.isPresent() ? VARIABLE + " says so" : home.why();
+        if (!Files.isDirectory(place)) {
+            throw new SidecarException("There is no state directory " + place
+                    + ", which is where a sidecar of this user keeps its ledgers unless it is told otherwise (" + why
+                    + "), so none has pinned anything from there; name another one with --state-directory DIR, or the"
+                    + " sidecar's configuration with --config FILE.");
+        }
+        String others = told.isPresent() || home.others().isEmpty()
+                ? ""
+                : "; there are ledgers in "
+                        + home.others().stream().map(Path::toString).collect(Collectors.joining(" and "))
+                        + " as well";
+        return checked(new StateDirectory(
+                place, Optional.empty(), Optional.of("the usual state directory, since " + why + others)));
     }
 
     private static StateDirectory checked(StateDirectory made) {
@@ -86,6 +120,11 @@ public final class StateDirectory {
 
     public Path path() {
         return directory;
+    }
+
+    /** Returns why it is this one, where nobody named it; absent where somebody did. */
+    public Optional<String> usualPlace() {
+        return usualPlace;
     }
 
     /** The ids of the engines that it has a ledger of, in order. */

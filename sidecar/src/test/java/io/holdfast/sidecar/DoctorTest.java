@@ -91,6 +91,10 @@ class DoctorTest {
                             "session_hold",
                             "The engine does not keep what sessions refer to.",
                             "--enable-session-radix-cache"));
+            assertThat(found.why())
+                    .as("events come")
+                    .endsWith("Automatic holds are on by default, since the engine can evict what is held:"
+                            + " automaticHolds: false switches them off.");
             assertThat(finding(found, "replay").status()).isEqualTo(Status.WARNING);
             assertThat(finding(found, "replay").mend().orElse("")).contains("replay_endpoint");
             assertThat(found.backend()).isEqualTo("keep_warm");
@@ -115,6 +119,11 @@ class DoctorTest {
                     .startsWith("--kv-events-config '{\"publisher\":\"zmq\",");
             assertThat(finding(found, "cache report").mend()).contains("--enable-cache-report");
             assertThat(finding(found, "tokenizer").status()).isEqualTo(Status.WARNING);
+            assertThat(found.backend()).isEqualTo("keep_warm");
+            assertThat(found.why())
+                    .contains("Automatic holds are on by default")
+                    .endsWith(" But nothing is held automatically before the engine's events are there: they tell what"
+                            + " requests share and lose.");
         }
     }
 

@@ -30,6 +30,27 @@ class StreamsTest {
     Path state;
 
     @Test
+    void summary_requestedHoldThatWaits_isNamedWithWhatItWaitsFor() {
+        try (TestBed bed = TestBed.pinning(state)) {
+            Http.Answer asked = bed.client.hold(EngineClient.prompt(7, 512), 3600);
+            assertThat(asked.status()).as(asked.text()).isEqualTo(201);
+            String id = asked.json().getString("id");
+            String why = bed.client.holdIn(id, "requested").getString("reason");
+
+            Eventually.see(
+                    "the summary names it",
+                    () -> bed.client
+                            .http
+                            .get(OVERVIEW)
+                            .json()
+                            .getJsonArray("engines")
+                            .getJsonObject(0)
+                            .getString("summary"),
+                    summary -> summary.contains("; the requested hold " + id + " waits: " + why));
+        }
+    }
+
+    @Test
     void overviewStream_tellsWhatChangesAndNothingTwice() {
         try (TestBed bed = TestBed.pinning(state);
                 Listening listening = new Listening(bed.sidecar.uri().resolve(OVERVIEW + "/stream"))) {

@@ -170,6 +170,38 @@ final class TtftStatesTest {
         }
     }
 
+    /** Nobody who reads that nothing is held has to guess whether that is meant. */
+    @Test
+    void windowWithoutHolds_isSaidInTheSummary() {
+        try (Bed bed = new Bed(16_384, List.of(), "automaticHolds: true, share: 0.5")) {
+            Deque<String> said = new ArrayDeque<>();
+            bed.serveUntil(
+                    seen -> {
+                        said.addLast(bed.client
+                                .http
+                                .get("/api/v1/overview")
+                                .json()
+                                .getJsonArray("engines")
+                                .getJsonObject(0)
+                                .getString("summary"));
+                        return said.getLast()
+                                        .contains(", and off just now: measuring: a window without automatic holds")
+                                || seen.getInteger("windows") >= 8;
+                    },
+                    () -> {
+                        bed.engine.generate(afterPrefix());
+                        for (int i = 0; i < 11; i++) {
+                            bed.engine.generate(EngineClient.prompt(next++, 1_000));
+                        }
+                    });
+            assertThat(said.getLast())
+                    .as(bed::soFar)
+                    .contains("; automatic holds are on")
+                    .contains(", and off just now: measuring: a window without automatic holds")
+                    .doesNotContain("it would need this: a prefix");
+        }
+    }
+
     @Test
     void holdInAmpleMemory_isNoBenefitAndLetGo() {
         try (Bed bed = new Bed(65_536, List.of(), "priming: false, ttftLeastGain: 0.3")) {

@@ -137,16 +137,16 @@ class VerdictTest {
 
     @Test
     void summary_saysWhatItHoldsSavedAndNeeds() {
-        assertThat(CannedPage.helping("main").summary())
+        assertThat(CannedPage.helping("main").summary(true))
                 .isEqualTo("Engine main holds 6 prefixes (41,216 tokens, 16 % of its cache); automatic holds are on"
                         + " (automaticHolds: true); its requests found 61 %"
                         + " of their prompts in the cache over the last 10 min; a simulation of its cache finds"
                         + " 316,824 tokens of these prompts more with holds that are always on; whether holding helps:"
                         + " helps, first token 18.1 % sooner (95 % interval 12.0 % to 23.9 % sooner, 64"
                         + " windows).");
-        assertThat(CannedPage.idle("main").summary())
+        assertThat(CannedPage.idle("main").summary(true))
                 .endsWith("does nothing, first token 1.9 % sooner to 1.1 % later (95 % interval, 64 windows).");
-        assertThat(CannedPage.untold("main").summary())
+        assertThat(CannedPage.untold("main").summary(true))
                 .endsWith(
                         "whether holding helps: cannot tell yet; it would need this: measuring: 1 of at least 4 rounds"
                                 + " of four windows are complete.");

@@ -22,7 +22,8 @@ import java.util.regex.PatternSyntaxException;
 
 /**
  * A table that a profiler exported: kernels with what was measured of each. Read are {@code nsys stats --report cuda_gpu_kern_sum
- * --format csv} and {@code ncu --csv}. What the profiler did not measure is not there.
+ * --format csv}, the same by NVTX ranges, as layers are marked by ({@code --report nvtx_kern_sum}), and {@code ncu --csv}. What
+ * the profiler did not measure is not there.
  *
  * @param source which of them
  */
@@ -32,6 +33,8 @@ public record ProfilerTable(String source, List<Kernel> kernels) {
 
     private static final String NOT_MEASURED = "not measured";
     private static final String TOTAL = "total time [ms]";
+    private static final String SHARE_OF_RANGE = "share of the range [%]";
+    private static final String RANGE = "NVTX Range";
     private static final String SHARE = "share of GPU time [%]";
 
     /** What ncu calls it, in the order in which it is shown; of each the first that is there. */
@@ -40,11 +43,16 @@ public record ProfilerTable(String source, List<Kernel> kernels) {
     /**
      * A kernel, or all launches of one.
      *
+     * @param range the NVTX range that launched it, such as a layer; empty where the table has none
      * @param values by their names with units
      */
-    public record Kernel(String name, int launches, Map<String, Double> values) {
+    public record Kernel(String range, String name, int launches, Map<String, Double> values) {
         public Kernel {
             values = new LinkedHashMap<>(values);
+        }
+
+        Kernel(String name, int launches, Map<String, Double> values) {
+            this("", name, launches, values);
         }
 
         public OptionalDouble value(String name) {
@@ -115,7 +123,9 @@ public record ProfilerTable(String source, List<Kernel> kernels) {
                 throw new LoadTestException(file + " has no table of nsys or ncu; export one by 'nsys stats --report"
                         + " cuda_gpu_kern_sum --format csv' or 'ncu --import FILE --csv'.");
             }
-            return table.columns().contains("Kernel Name") ? ofNcu(table) : ofNsys(table);
+            return table.columns().contains("Kernel Name") && !table.columns().contains(RANGE)
+                    ? ofNcu(table)
+                    : ofNsys(table);
         } catch (NoSuchFileException e) {
             throw new LoadTestException("There is no file " + file + ".", e);
         } catch (IOException e) {
@@ -147,8 +157,13 @@ public record ProfilerTable(String source, List<Kernel> kernels) {
             put(values, SHARE, number(row, "Time (%)"), 1);
             put(values, "average [ms]", number(row, total.replace("Total Time", "Avg")), toMillis);
             put(values, "longest [ms]", number(row, total.replace("Total Time", "Max")), toMillis);
+            String range = row.getOrDefault(RANGE, "");
             kernels.add(new Kernel(
-                    row.getOrDefault("Name", ""), (int) number(row, "Instances").orElse(1), values));
+                    range,
+                    row.getOrDefault(range.isEmpty() ? "Name" : "Kernel Name", ""),
+                    (int) number(row, range.isEmpty() ? "Instances" : "Kern Inst")
+                            .orElse(1),
+                    values));
         }
         return new ProfilerTable("nsys", kernels);
     }
@@ -225,14 +240,15 @@ public record ProfilerTable(String source, List<Kernel> kernels) {
         value.ifPresent(number -> values.put(name, number * factor));
     }
 
-    /** Those whose names fit. */
+    /** Those whose names fit, or whose ranges do. */
     public ProfilerTable only(String regex) {
         try {
             Pattern pattern = Pattern.compile(regex);
             return new ProfilerTable(
                     source,
                     kernels.stream()
-                            .filter(kernel -> pattern.matcher(kernel.name()).find())
+                            .filter(kernel -> pattern.matcher(kernel.name()).find()
+                                    || pattern.matcher(kernel.range()).find())
                             .toList());
         } catch (PatternSyntaxException e) {
             throw new LoadTestException(
@@ -254,12 +270,20 @@ public record ProfilerTable(String source, List<Kernel> kernels) {
         return launches == 0 ? OptionalDouble.empty() : OptionalDouble.of(sum / launches);
     }
 
-    /** The kernels with what was measured of each. */
+    /** The kernels with what was measured of each, below the range that launched them where one is told. */
     public TextTree tree() {
-        List<TextTree> nodes = new ArrayList<>();
+        Map<String, List<TextTree>> ranges = new LinkedHashMap<>();
+        Map<String, Double> totals = new LinkedHashMap<>();
+        kernels.forEach(
+                kernel -> totals.merge(kernel.range(), kernel.value(TOTAL).orElse(0), Double::sum));
         for (Kernel kernel : kernels) {
             List<TextTree> values = new ArrayList<>();
             kernel.values().forEach((name, value) -> values.add(TextTree.leaf(name, number(value), source)));
+            double total = totals.getOrDefault(kernel.range(), 0.0);
+            if (!kernel.range().isEmpty() && total > 0) {
+                values.add(TextTree.leaf(
+                        SHARE_OF_RANGE, number(100 * kernel.value(TOTAL).orElse(0) / total), "of its kernels"));
+            }
             if (source.equals("ncu")) {
                 for (Counter counter : Counter.values()) {
                     if (kernel.value(counter.text()).isEmpty()) {
@@ -271,9 +295,21 @@ public record ProfilerTable(String source, List<Kernel> kernels) {
                         kernel.memoryBound().map(bound -> bound ? "yes" : "no").orElse(NOT_MEASURED),
                         kernel.memoryBound().isPresent() ? "by that rule" : ""));
             }
-            nodes.add(new TextTree(
-                    kernel.name(), kernel.launches() + (kernel.launches() == 1 ? " launch" : " launches"), "", values));
+            ranges.computeIfAbsent(kernel.range(), key -> new ArrayList<>())
+                    .add(new TextTree(
+                            kernel.name(),
+                            kernel.launches() + (kernel.launches() == 1 ? " launch" : " launches"),
+                            "",
+                            values));
         }
+        List<TextTree> nodes = new ArrayList<>();
+        ranges.forEach((range, its) -> {
+            if (range.isEmpty()) {
+                nodes.addAll(its);
+            } else {
+                nodes.add(new TextTree(range, number(totals.getOrDefault(range, 0.0)), "ms on the GPU", its));
+            }
+        });
         return TextTree.of(source + ", " + kernels.size() + " kernels", nodes);
     }
 

@@ -7,7 +7,7 @@ import java.util.Map;
 /**
  * What was read beside a leg at one time.
  *
- * @param source who told it: {@code nvidia-smi}, {@code process} or {@code kvcached}
+ * @param source who told it: {@code nvidia-smi}, {@code process}, {@code kvcached} or {@code metrics}
  * @param of which GPU, process or segment
  * @param atMillis since the leg began
  * @param values by their names with units; what was not told is not there

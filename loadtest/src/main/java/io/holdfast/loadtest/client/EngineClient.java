@@ -32,6 +32,7 @@ import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -66,6 +67,7 @@ final class EngineClient implements AutoCloseable {
     private static final int CONNECT_MILLIS = 10_000;
     private static final int STARTS_AT_A_TIME = 4;
 
+    private final AtomicLong answered = new AtomicLong();
     private final Vertx vertx;
     private final Context context;
     private final HttpClientAgent http;
@@ -205,6 +207,10 @@ final class EngineClient implements AutoCloseable {
         return onContext(() -> Future.succeededFuture(watch.health()));
     }
 
+    long answered() {
+        return answered.get();
+    }
+
     /** A load under way: its records, and what is sent beside it. */
     class Loop {
         private final int its = ++load;
@@ -225,6 +231,7 @@ final class EngineClient implements AutoCloseable {
 
         void take(RequestRecord record) {
             records[record.number() - first] = record;
+            answered.incrementAndGet();
             other.ifPresent(BesideLoop::oneEnded);
         }
 

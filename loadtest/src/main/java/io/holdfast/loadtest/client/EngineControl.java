@@ -105,6 +105,7 @@ final class EngineControl implements AutoCloseable {
     private final Supplier<Optional<String>> ended;
     private final ControlHttp http;
     private boolean tokensAreKnown;
+    private boolean tries = true;
 
     /** @param waiting told what is being waited for */
     EngineControl(URI engine, HttpSettings settings, RunClock clock, Consumer<String> waiting) {
@@ -126,6 +127,11 @@ final class EngineControl implements AutoCloseable {
         this.http = new ControlHttp(engine, settings.headers(), settings.ca(), LIMIT);
     }
 
+    /** Sends a server that runs already no completion to see that it is ready: what counts its requests is to count ours. */
+    void withoutTrial() {
+        tries = false;
+    }
+
     /**
      * Waits for one real completion, and for a healthy answer where there is a route for that.
      *
@@ -139,7 +145,7 @@ final class EngineControl implements AutoCloseable {
         long pause = PAUSE_NANOS;
         Readiness last;
         do {
-            last = readiness(starting ? LIMIT : GREETING_LIMIT);
+            last = readiness(starting ? LIMIT : GREETING_LIMIT, starting);
             if (last instanceof Readiness.Ready) {
                 refuseUnknownTokens();
                 return;
@@ -224,8 +230,11 @@ final class EngineControl implements AutoCloseable {
         }
     }
 
-    /** @param greeting how long the answer that needs no model may take */
-    private Readiness readiness(Duration greeting) {
+    /**
+     * @param greeting how long the answer that needs no model may take
+     * @param starting whether nobody knows yet that the model answers
+     */
+    private Readiness readiness(Duration greeting, boolean starting) {
         Answer health;
         try {
             health = http.get("/health", greeting);
@@ -237,6 +246,9 @@ final class EngineControl implements AutoCloseable {
                 return new Readiness.NotYet("its last answer was " + health.problem());
             }
             // Any other answer says nothing: not every server has the route.
+            if (!starting && !tries) {
+                return new Readiness.Ready();
+            }
             Answer answer =
                     http.post(settings.route().path(), new String(settings.body(SMALLEST), StandardCharsets.UTF_8));
             if (answer.isOk() && !answer.text().contains("data:")) {

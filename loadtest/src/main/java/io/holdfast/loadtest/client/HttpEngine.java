@@ -157,6 +157,14 @@ public final class HttpEngine implements EngineUnderTest {
                 warmth.firstLagMicros());
     }
 
+    /**
+     * Asks a server that runs already for nothing but the load. So an address that takes no such requests is known by the
+     * first of the load that fails.
+     */
+    public void withoutTrial() {
+        control.withoutTrial();
+    }
+
     @Override
     public String name() {
         return unit.name();
@@ -270,6 +278,11 @@ public final class HttpEngine implements EngineUnderTest {
     @Override
     public Optional<String> flush() {
         return engines.flush();
+    }
+
+    /** Returns how many requests of loads have ended by now, well or not; to be asked by any thread. */
+    public long answered() {
+        return client.answered() + whole.map(HttpEngine::answered).orElse(0L);
     }
 
     @Override

@@ -101,7 +101,10 @@ final class HttpHoldRoutes implements HoldRoutes {
     private PinCount count(String path, List<Long> blocks, String counter) {
         Answer answer = ask(path, () -> http.post(path, body(blocks)));
         return answer.isOk()
-                ? new PinCount(answer.json().path(counter).asInt(), answer.text())
+                ? new PinCount(
+                        answer.json().path(counter).asInt(),
+                        "POST " + path + " " + answer.status() + ": "
+                                + answer.text().strip())
                 : new PinCount(0, answer.problem());
     }
 

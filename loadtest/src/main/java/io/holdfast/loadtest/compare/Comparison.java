@@ -300,6 +300,16 @@ public record Comparison(
                         : Figures.shown(metric, most) + " over " + Figures.shown(metric, least));
     }
 
+    /** Whose numbers a metric's values are, over all files; none where no file has it. */
+    public List<String> methods(Metric metric) {
+        return files.stream()
+                .flatMap(file -> file.results().results().stream())
+                .filter(result -> result.measures().of(metric).isPresent())
+                .map(result -> result.method(metric))
+                .distinct()
+                .toList();
+    }
+
     /** What each file was measured by. */
     public List<String> sources() {
         return files.stream()

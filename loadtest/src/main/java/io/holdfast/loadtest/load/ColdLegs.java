@@ -77,6 +77,11 @@ public final class ColdLegs {
         return way == Way.EMPTIED;
     }
 
+    /** Returns whether requests are sent as they were drawn, so that their heads are known before they are sent. */
+    public boolean sendsAsDrawn() {
+        return way != Way.SALTED;
+    }
+
     /** Says to people what is done, before the first leg. */
     public String text() {
         return switch (way) {

@@ -21,6 +21,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.HexFormat;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -45,6 +46,7 @@ public final class DrawnLoad {
     private static final int MOST_LANES = 4_096;
 
     private final Recipe recipe;
+    private final Map<String, int[]> prefixes;
     private final List<Drawn> parts;
     private final String id;
 
@@ -87,8 +89,9 @@ public final class DrawnLoad {
         }
     }
 
-    private DrawnLoad(Recipe recipe, List<Drawn> parts) {
+    private DrawnLoad(Recipe recipe, Map<String, int[]> prefixes, List<Drawn> parts) {
         this.recipe = recipe;
+        this.prefixes = prefixes;
         this.parts = List.copyOf(parts);
         this.id = digest();
     }
@@ -116,7 +119,7 @@ public final class DrawnLoad {
             drawn.put(part.name(), requests);
             parts.add(timed(part, requests, random));
         }
-        return new DrawnLoad(recipe, parts);
+        return new DrawnLoad(recipe, prefixes, parts);
     }
 
     private static List<LoadRequest> again(Part part, List<LoadRequest> before) {
@@ -240,6 +243,16 @@ public final class DrawnLoad {
 
     public List<Drawn> parts() {
         return parts;
+    }
+
+    /** The tokens of each head that requests begin with, by the name that the recipe has for it. */
+    Map<String, List<Integer>> prefixes() {
+        Map<String, List<Integer>> all = new LinkedHashMap<>();
+        recipe.prefixes()
+                .keySet()
+                .forEach(name -> all.put(
+                        name, IntStream.of(known(prefixes, name)).boxed().toList()));
+        return all;
     }
 
     /** All requests in the order in which they are sent. */

@@ -45,6 +45,8 @@ public final class LoadFolder {
     private static final int FORMAT = 1;
     private static final String PLAN = "plan.json";
     private static final String LEGS = "legs";
+    private static final String PREFIXES = "prefixes";
+    private static final int HELD_FOR_SECONDS = 3_600;
     private static final String FINDINGS = LEGS + "/findings.txt";
     private static final Pattern ID = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._=-]*(/[A-Za-z0-9][A-Za-z0-9._=-]*)*");
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -241,6 +243,26 @@ public final class LoadFolder {
             }
         } catch (IOException e) {
             throw unwritable(folder, e);
+        }
+    }
+
+    /**
+     * Writes the heads that requests begin with, each as a sidecar is asked to hold it. Where texts begin with a salt, or the
+     * server makes tokens of text, what it will have in its cache is not known here, and nothing is to be written.
+     */
+    public void writePrefixes(List<Suite.Leg> legs) {
+        Path place = folder.resolve(PREFIXES);
+        for (Suite.Leg leg : legs) {
+            leg.load().prefixes().forEach((name, tokens) -> {
+                try {
+                    Files.createDirectories(place);
+                    write(
+                            place.resolve(leg.load().recipe().name() + "-" + name + ".json"),
+                            "{\"tokens\":" + tokens + ",\"leaseSeconds\":" + HELD_FOR_SECONDS + "}\n");
+                } catch (IOException e) {
+                    throw unwritable(place, e);
+                }
+            });
         }
     }
 

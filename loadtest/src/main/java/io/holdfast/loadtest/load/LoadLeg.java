@@ -45,6 +45,9 @@ public record LoadLeg(
     /** The name of the note that says in a sentence that prompts were not as long as they were to be. */
     public static final String LENGTHS = "lengths";
 
+    /** The name of the note that has the requests that the server ran together, as {@code 0:3 1:8}, by seconds. */
+    public static final String BATCHES = "batches";
+
     /**
      * What became of a part.
      *
@@ -76,6 +79,14 @@ public record LoadLeg(
                 .filter(each -> each.name().equals(part))
                 .flatMap(each -> each.requests().stream())
                 .toList();
+    }
+
+    /** Returns how many requests of all parts were under way at a time, in nanoseconds since the leg began. */
+    public long underWay(long nanos) {
+        return parts.stream()
+                .flatMap(part -> part.requests().stream())
+                .filter(request -> request.sent() <= nanos && nanos < request.done())
+                .count();
     }
 
     /** How many were not answered well, by how and by what was said. */

@@ -28,6 +28,8 @@ public record LoadResult(
         Map<String, Integer> failures,
         Measures measures,
         List<String> notes) {
+    private static final String OWN = "holdfast";
+
     /** A result of which nothing more has to be known. */
     public LoadResult(
             String id,
@@ -45,6 +47,11 @@ public record LoadResult(
         notes = List.copyOf(notes);
         settings = Collections.unmodifiableMap(new LinkedHashMap<>(settings));
         failures = Collections.unmodifiableMap(new LinkedHashMap<>(failures));
+    }
+
+    /** Returns whose number a metric of it is: how this load test measures it, or the tool that measured instead. */
+    public String method(Metric metric) {
+        return source.startsWith(OWN) ? metric.method() : source;
     }
 
     /** Requests that were answered well. */

@@ -3,6 +3,7 @@ package io.holdfast.loadtest.measure;
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -168,6 +169,19 @@ public record Metric(String name, Unit unit, Better better) {
         return matcher.matches()
                 ? Quantity.named(matcher.group(1)).map(of -> of(of, matcher.group(2)))
                 : Optional.empty();
+    }
+
+    /** Returns how this load test measures it, so that nobody has to guess whose number it is. */
+    public String method() {
+        if (Set.of(BLOCKS_STORED, BLOCKS_REMOVED, CACHE_CLEARS).contains(this)) {
+            return "the engine's KV events";
+        }
+        if (Set.of(CACHED_SHARE, PROMPT_TOKENS, COMPLETION_TOKENS).contains(this)) {
+            return "the server's usage counts";
+        }
+        return unit == Unit.TOKENS_PER_SECOND
+                ? "the server's usage counts over the client's clock"
+                : unit == Unit.COUNT || unit == Unit.SHARE ? "the client's count" : "the client's clock";
     }
 
     /** A value as tables have it: TTFT and gaps in whole milliseconds, whole answers in seconds, throughput with one decimal. */

@@ -107,6 +107,8 @@ public record ResultFile(
             result.notes().forEach(notes::add);
         }
         result.measures().values().forEach((metric, value) -> into.put(metric.name(), value));
+        ObjectNode sources = into.putObject("sources");
+        result.measures().values().keySet().forEach(metric -> sources.put(metric.name(), result.method(metric)));
     }
 
     /** Reads one; what is wrong with it is said in a sentence. */

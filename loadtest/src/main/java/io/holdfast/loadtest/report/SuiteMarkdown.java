@@ -15,6 +15,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
@@ -22,6 +23,7 @@ import java.util.stream.Stream;
  * to. What is missing is named in both, and nothing is judged: that takes arms.
  */
 public final class SuiteMarkdown {
+    private static final int MOST_SECONDS = 30;
     private static final List<Metric> COLUMNS = Stream.concat(
                     Stream.of(Metric.OUTPUT_THROUGHPUT, Metric.REQUEST_THROUGHPUT, Metric.GOOD_SHARE),
                     Stream.of(
@@ -114,17 +116,41 @@ public final class SuiteMarkdown {
         MarkdownReport.table(
                 out,
                 new RunTables.Table(
-                        List.of("", "value"),
+                        List.of("", "value", "measured by"),
                         result.measures().values().entrySet().stream()
                                 .filter(entry -> COLUMNS.contains(entry.getKey())
                                         || entry.getKey().unit() != Metric.Unit.MILLIS)
                                 .map(entry -> List.of(
-                                        entry.getKey().title(), entry.getKey().shown(entry.getValue())))
+                                        entry.getKey().title(),
+                                        entry.getKey().shown(entry.getValue()),
+                                        result.method(entry.getKey())))
                                 .toList()));
+        Optional.ofNullable(leg.notes().get(LoadLeg.BATCHES)).ifPresent(told -> overTime(out, leg, told));
         result.failures()
                 .forEach((what, count) ->
                         out.append("\n* ").append(count).append(" failed: ").append(MarkdownReport.escaped(what)));
         out.append(result.failures().isEmpty() ? "" : "\n");
+    }
+
+    /** Both by the second: what the client waited for, and what the server ran together. */
+    private static void overTime(StringBuilder out, LoadLeg leg, String told) {
+        List<String[]> seconds = Arrays.stream(told.split(" ", -1))
+                .map(each -> each.split(":", 2))
+                .toList();
+        int step = Math.ceilDiv(seconds.size(), MOST_SECONDS);
+        out.append("\nOver time, by the client's stamps and the server's metrics:\n\n");
+        MarkdownReport.table(
+                out,
+                new RunTables.Table(
+                        List.of("second", "under way at the client", "in a step of the server"),
+                        IntStream.range(0, seconds.size())
+                                .filter(at -> at % step == 0)
+                                .mapToObj(seconds::get)
+                                .map(each -> List.of(
+                                        each[0],
+                                        Long.toString(leg.underWay(Long.parseLong(each[0]) * 1_000_000_000L)),
+                                        each[1]))
+                                .toList()));
     }
 
     private static String facts(Map<String, String> facts) {

@@ -26,7 +26,7 @@ public interface HoldRoutes {
      * What came of it.
      *
      * @param blocks how many the engine says it pinned, or unpinned
-     * @param said in the engine's words
+     * @param said the call and its answer, in the engine's words
      */
     record PinCount(int blocks, String said) {}
 

@@ -4,9 +4,16 @@ import io.holdfast.evidence.Estimate;
 import io.holdfast.evidence.Interval;
 import io.holdfast.evidence.Verdict;
 import io.holdfast.loadtest.LoadTestException;
+import io.holdfast.loadtest.journal.Arm;
+import io.holdfast.loadtest.journal.HoldReceipt;
+import io.holdfast.loadtest.journal.Journal;
+import io.holdfast.loadtest.journal.LegRecord;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
 
@@ -17,6 +24,8 @@ import java.util.stream.Collectors;
  * @param evidence what that rests on, as a place in a table, a journal, or a call with its answer; never empty
  */
 public record Claim(String claim, Status status, String limit, List<String> evidence) {
+    private static final String JOURNAL = ".jsonl";
+    private static final int MOST_ANSWERS = 3;
     private static final List<String> COLUMNS = List.of("claim", "status", "evidence");
 
     /** All that can be said about a claim; there are no other words. */
@@ -104,9 +113,45 @@ public record Claim(String claim, Status status, String limit, List<String> evid
         return status.text() + (limit.isEmpty() ? "" : ", " + limit);
     }
 
-    /** Reads a ledger: a table with the columns claim, status and evidence; evidence is parted by semicolons. */
+    /**
+     * Reads a ledger: a table with the columns claim, status and evidence; evidence is parted by semicolons. The journal of a run
+     * is one of its holds, whose evidence is what was asked of the engine and answered.
+     */
     public static List<Claim> read(Path file) {
-        return WordTable.read(file, COLUMNS).stream().map(Claim::of).toList();
+        return String.valueOf(file.getFileName()).endsWith(JOURNAL)
+                ? List.of(ofHolds(file, Journal.read(file)))
+                : WordTable.read(file, COLUMNS).stream().map(Claim::of).toList();
+    }
+
+    /** A hold that was not made makes of a gain something else than what it is said to be. */
+    private static Claim ofHolds(Path file, Journal.Contents run) {
+        List<HoldReceipt> asked = run.legs().stream()
+                .filter(leg -> leg.isMeasured() && leg.arm() == Arm.PINNED)
+                .map(LegRecord::hold)
+                .filter(hold -> hold.kind() == HoldReceipt.Kind.HELD || hold.kind() == HoldReceipt.Kind.NOT_HELD)
+                .toList();
+        if (asked.isEmpty()) {
+            throw new LoadTestException("The run of " + file
+                    + " asked for no hold in a pinned leg, so it is no evidence of one; name the journal of a run that"
+                    + " did.");
+        }
+        long inFull = asked.stream().filter(HoldReceipt::isInFull).count();
+        Map<String, Long> answers = asked.stream()
+                .collect(Collectors.groupingBy(HoldReceipt::reason, LinkedHashMap::new, Collectors.counting()));
+        List<String> evidence = new ArrayList<>();
+        evidence.add(String.valueOf(file.getFileName()));
+        answers.entrySet().stream()
+                .limit(MOST_ANSWERS)
+                .forEach(answer ->
+                        evidence.add(answer.getValue() + " of " + asked.size() + " pinned legs: " + answer.getKey()));
+        if (answers.size() > MOST_ANSWERS) {
+            evidence.add("and " + (answers.size() - MOST_ANSWERS) + " more answers");
+        }
+        return new Claim(
+                "what was asked to be held was held, by " + run.header().holder(),
+                inFull == asked.size() ? Status.CONFIRMED : Status.INVALID,
+                inFull == asked.size() ? "" : inFull + " of " + asked.size() + " pinned legs in full",
+                evidence);
     }
 
     /** The ledger that a table of a document is; absent where it is none. */

@@ -61,6 +61,40 @@ class ProfilerTableTest {
             """);
     }
 
+    /** In the form of `nsys stats --report nvtx_kern_sum --format csv`, of a server that marks its layers. */
+    @Test
+    void nsysTableByRanges_hasTheKernelsOfEachLayer() throws IOException {
+        ProfilerTable layers = table("""
+            Processing [trace.sqlite] with [nvtx_kern_sum.py]...
+            NVTX Range,Style,PID,TID,NVTX Inst,Kern Inst,Total Time (ns),Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Kernel Name
+            layer_0,PushPop,4711,4711,1,1,450000,450000.0,450000.0,450000,450000,0.0,"flash_attention_prefill<float, 64>"
+            layer_0,PushPop,4711,4711,1,2,40000,20000.0,20000.0,20000,20000,0.0,rms_norm
+            layer_1,PushPop,4711,4711,1,1,510000,510000.0,510000.0,510000,510000,0.0,"flash_attention_prefill<float, 64>"
+            """);
+
+        assertThat(layers.tree().toString()).isEqualTo("""
+            nsys, 3 kernels
+            ├─ layer_0                                     0.490  ms on the GPU
+            │  ├─ flash_attention_prefill<float, 64>    1 launch
+            │  │  ├─ total time [ms]                       0.450  nsys
+            │  │  ├─ average [ms]                          0.450  nsys
+            │  │  ├─ longest [ms]                          0.450  nsys
+            │  │  └─ share of the range [%]               91.837  of its kernels
+            │  └─ rms_norm                            2 launches
+            │     ├─ total time [ms]                       0.040  nsys
+            │     ├─ average [ms]                          0.020  nsys
+            │     ├─ longest [ms]                          0.020  nsys
+            │     └─ share of the range [%]                8.163  of its kernels
+            └─ layer_1                                     0.510  ms on the GPU
+               └─ flash_attention_prefill<float, 64>    1 launch
+                  ├─ total time [ms]                       0.510  nsys
+                  ├─ average [ms]                          0.510  nsys
+                  ├─ longest [ms]                          0.510  nsys
+                  └─ share of the range [%]                  100  of its kernels\
+            """);
+        assertThat(layers.only("layer_1").kernels()).singleElement();
+    }
+
     @Test
     void ncuTable_namesTheRuleAndWhatIsNotMeasured() throws IOException {
         String tree = table(NCU).only("prefill|norm").tree().toString();

@@ -38,7 +38,12 @@ final class SuiteMarkdownTest {
                         "| baseline | 17.6 tok/s | 0.3 req/s | 86 ms | 86 ms | 86 ms | 56 ms | 56 ms | 56 ms | 2.890 s"
                                 + " | 25.0 % | 0 |")
                 .contains("Nothing: every request of every leg was answered.", "* api: completions");
-        assertThat(suite.experiments()).contains("## `baseline`\n\nLoad a load, 1 of 1 requests answered");
+        assertThat(suite.experiments())
+                .contains("## `baseline`\n\nLoad a load, 1 of 1 requests answered")
+                .contains("|  | value | measured by |")
+                .contains("| TTFT P50 | 86 ms | the client's clock |")
+                .contains("| cached share | 25.0 % | the server's usage counts |")
+                .contains("| output throughput | 17.6 tok/s | the server's usage counts over the client's clock |");
     }
 
     @Test
