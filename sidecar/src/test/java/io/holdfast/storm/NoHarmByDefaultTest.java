@@ -23,6 +23,10 @@ final class NoHarmByDefaultTest {
     /** Of all prompt tokens. */
     private static final double MOST_LESS = 0.005;
 
+    private static final int REQUEST_TOKENS = 65;
+    /** Of all prompt tokens. */
+    private static final double MOST_SPENT = 0.05;
+
     /** What requests found of their prompts. */
     record Found(long promptTokens, long cachedTokens, int failed, List<String> failures, long own) {
         double share() {
@@ -57,6 +61,18 @@ final class NoHarmByDefaultTest {
             }
         }
         assertThat(harmed).isEmpty();
+    }
+
+    /** In computed tokens, a request of the sidecar's own costs as much as a short prompt, and none of these saves anything. */
+    @ParameterizedTest
+    @EnumSource(names = {"SGLANG", "VLLM"})
+    void headsThatNobodyUsesAgain_areKeptWarmForLittle(Kind kind) {
+        for (long seed = 0; seed < 2; seed++) {
+            Found with = play(Pattern.SHARED_TWICE, seed, new StockEngine(kind, 16, 8_192, 8_192), true);
+            assertThat((double) with.own() * REQUEST_TOKENS / with.promptTokens())
+                    .as("%d requests beside %d tokens of prompts", with.own(), with.promptTokens())
+                    .isLessThan(MOST_SPENT);
+        }
     }
 
     /** Each pattern with each seed where there is time, else each seed with the next one. */
