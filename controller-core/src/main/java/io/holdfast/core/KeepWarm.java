@@ -58,11 +58,12 @@ final class KeepWarm {
      * of what knowing the future would. Few touches are under way at once, and all requests of our own together may take so
      * many seconds of an hour.
      *
-     * That is the price of what surely comes back. Most prefixes that a few requests shared do not, and at that price each
-     * of them would take its seconds from those that do. So an automatic hold may cost that price times the share of such holds
-     * that were used after they were touched, of the last twenty or so: what its use is expected to save. One that was used
-     * while it was kept may cost all of it, and so may every eighth: where all were let go early nobody would see one that is
-     * used late.
+     * An automatic hold may cost four times that, since who shares a prefix often comes together, and each would compute it:
+     * an engine shares what is stored, not what is under way. That is the price of what surely comes back. Most prefixes that
+     * a few requests shared do not, and at that price each of them would take its seconds from those that do. So it may cost
+     * that price times the share of such holds that were used after they were touched, of the last twenty or so: what its use
+     * is expected to save. One that was used while it was kept may cost all of it, and so may every sixteenth: where all were
+     * let go early nobody would see one that is used late.
      *
      * Requests that find all of their prompt in the cache are not in the events; so a growth of the engine's counter of
      * cached tokens by as many as the prefix has is taken for a use of it, whoever's it was: of the growth, the part that
@@ -80,9 +81,11 @@ final class KeepWarm {
     static final int REQUEST_TOKENS = 64;
 
     /** Holds that are kept as if they were surely used, so that the share of those that are is of all. */
-    private static final int TRIED = 8;
+    private static final int TRIED = 16;
 
     private static final double FORGETS = 0.95;
+    /** Requests that come together and would each compute what is gone. */
+    private static final int TOGETHER = 4;
 
     private static final long UNKNOWN = -1;
     private static final int MOST_UNDER_WAY = 8;
@@ -324,20 +327,26 @@ final class KeepWarm {
 
     /** What may be spent on it until its next use, in computed tokens. */
     private double worth(Kept of, long prefix) {
-        return Math.max((of.sure ? 1 : chance()) * prefix, 2 * REQUEST_TOKENS);
+        return Math.max(expected(of, prefix), 2 * REQUEST_TOKENS);
+    }
+
+    private double expected(Kept of, long prefix) {
+        return of.automatic ? (of.sure ? 1 : chance()) * TOGETHER * prefix : prefix;
     }
 
     private String saving(Kept of, long prefix) {
-        String saved = "computing its " + prefix + " tokens again";
-        return of.sure
-                ? saved
-                : String.format(
+        return of.automatic
+                ? String.format(
                         Locale.ROOT,
-                        "the %.0f tokens that it is expected to save: %s, by %.0f %% of the last ones that were used"
-                                + " while they were kept warm",
-                        chance() * prefix,
-                        saved,
-                        100 * chance());
+                        "the %.0f tokens that it is expected to save%s",
+                        expected(of, prefix),
+                        of.sure
+                                ? ""
+                                : String.format(
+                                        Locale.ROOT,
+                                        ", since %.0f %% of the last ones were used while they were kept warm",
+                                        100 * chance()))
+                : "computing its " + prefix + " tokens again";
     }
 
     /** How likely one that was touched is used before it ends; certain until one ended unused. */

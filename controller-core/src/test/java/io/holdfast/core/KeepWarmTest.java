@@ -323,24 +323,24 @@ class KeepWarmTest {
         assertThat(decided).singleElement().asString().startsWith("rests 1: it was kept warm by 2 requests");
     }
 
-    /** Fewer and fewer touches each, but for every eighth of them. */
+    /** Fewer and fewer touches each, but for every sixteenth of them. */
     @Test
     void automaticHoldsThatNobodyUses_areKeptForWhatTheyAreExpectedToSave() {
         List<Integer> touches = new ArrayList<>();
         for (int i = 1; i <= 40; i++) {
             touches.add(touchesOfOneThatNobodyUses(i));
         }
-        assertThat(touches.subList(0, 4)).containsExactly(24, 12, 8, 6);
-        assertThat(touches.subList(32, 40)).containsOnly(1, 24).containsOnlyOnce(24);
+        assertThat(touches.subList(0, 3)).containsExactly(98, 49, 33);
+        assertThat(touches.subList(33, 40)).allMatch(each -> each < 8);
+        assertThat(touches.get(32)).isEqualTo(98);
         assertThat(decided.get(1))
-                .startsWith("rests 2: it was kept warm by 12 requests since it was used last, and one more would cost more"
-                        + " than the 800 tokens that it is expected to save: computing its 1600 tokens again, by 50 % of"
-                        + " the last ones that were used while they were kept warm: it is kept warm again once it was"
-                        + " used");
+                .isEqualTo("rests 2: it was kept warm by 49 requests since it was used last, and one more would cost more"
+                        + " than the 3200 tokens that it is expected to save, since 50 % of the last ones were used while"
+                        + " they were kept warm: it is kept warm again once it was used");
     }
 
     @Test
-    void automaticHoldThatIsUsedWhileItIsKept_isKeptAtItsWholePriceFromThenOn() {
+    void automaticHoldThatIsUsedWhileItIsKept_mayCostWhatFourRequestsWouldCompute() {
         for (int i = 1; i <= 3; i++) {
             touchesOfOneThatNobodyUses(i);
         }
@@ -349,13 +349,17 @@ class KeepWarmTest {
         held(HoldOrigin.AUTOMATIC, 4, PREFIX);
         touched();
         use(4, PREFIX);
-        for (int i = 0; i < 24; i++) {
+        for (int i = 0; i < 4 * 1_600 / 65; i++) {
             touched();
         }
         assertThat(decided).isEmpty();
         allocate(DUE);
         poll();
-        assertThat(decided).singleElement().asString().startsWith("rests 4: it was kept warm by 24 requests");
+        assertThat(decided)
+                .singleElement()
+                .asString()
+                .startsWith("rests 4: it was kept warm by 98 requests since it was used last, and one more would cost more"
+                        + " than the 6400 tokens that it is expected to save: ");
     }
 
     /** What visible requests found says nothing of those that nobody saw. */
