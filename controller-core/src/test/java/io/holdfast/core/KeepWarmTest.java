@@ -334,9 +334,10 @@ class KeepWarmTest {
         assertThat(touches.subList(33, 40)).allMatch(each -> each < 8);
         assertThat(touches.get(32)).isEqualTo(98);
         assertThat(decided.get(1))
-                .isEqualTo("rests 2: it was kept warm by 49 requests since it was used last, and one more would cost more"
-                        + " than the 3200 tokens that it is expected to save, since 50 % of the last ones were used while"
-                        + " they were kept warm: it is kept warm again once it was used");
+                .isEqualTo(
+                        "rests 2: it was kept warm by 49 requests since it was used last, and one more would cost more"
+                                + " than the 3200 tokens that it is expected to save, since 50 % of the last ones were"
+                                + " used while they were kept warm: it is kept warm again once it was used");
     }
 
     @Test
@@ -358,8 +359,9 @@ class KeepWarmTest {
         assertThat(decided)
                 .singleElement()
                 .asString()
-                .startsWith("rests 4: it was kept warm by 98 requests since it was used last, and one more would cost more"
-                        + " than the 6400 tokens that it is expected to save: ");
+                .startsWith(
+                        "rests 4: it was kept warm by 98 requests since it was used last, and one more would cost more"
+                                + " than the 6400 tokens that it is expected to save: ");
     }
 
     /** What visible requests found says nothing of those that nobody saw. */
@@ -620,7 +622,9 @@ class KeepWarmTest {
     }
 
     private void pollSilent() {
-        warm.poll(backend, new KeepWarm.Now(nanos, allocated, EngineReadings.unknown("silent"), promptBlocks, false, unseen));
+        warm.poll(
+                backend,
+                new KeepWarm.Now(nanos, allocated, EngineReadings.unknown("silent"), promptBlocks, false, unseen));
     }
 
     private final class Decided implements KeepWarm.Decisions {
