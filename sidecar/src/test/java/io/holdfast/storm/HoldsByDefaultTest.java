@@ -31,7 +31,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * engine is and nothing else holds it, in virtual time.
  *
  * <p>A slice has every two sizes together once; {@code -Dholdfast.scale=deep} plays all of them for caches of up to 65,536
- * tokens and a sample of the larger ones, in less than an hour, and {@code -Dholdfast.defaults.table=FILE} writes what came
+ * tokens and a sample of the larger ones, and {@code -Dholdfast.defaults.table=FILE} writes what came
  * out, anew after every hundred cells. {@code -Dtest.compilers=4} makes it twice as fast.
  */
 @TestInstance(Lifecycle.PER_CLASS)
