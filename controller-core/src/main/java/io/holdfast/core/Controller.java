@@ -266,7 +266,8 @@ public final class Controller {
                             silent.map(SilentCache::allocated).orElseGet(events::allocated),
                             readings,
                             events.prefixes().needBeside(heldEnds()),
-                            silent.isPresent()));
+                            silent.isPresent(),
+                            silent.isPresent() ? 1 : events.surelyInvisible()));
         }
         probing.poll();
         boolean ticked = planNow || nowNanos >= nextTickNanos;

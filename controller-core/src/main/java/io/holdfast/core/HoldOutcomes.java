@@ -275,7 +275,8 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
 
     @Override
     public void notWorthIt(Hold hold, String reason) {
-        holds.update(hold.automatic() ? hold.expiring(reason) : hold.waiting(nowNanos + NEVER_AGAIN_NANOS, reason));
+        // One that expired would be chosen again at once: its prefix is there, and shared as before.
+        holds.update(hold.waiting(nowNanos + NEVER_AGAIN_NANOS, reason));
         pins.leave(hold.id());
         replan.run();
     }

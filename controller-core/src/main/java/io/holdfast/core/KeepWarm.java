@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -52,11 +53,21 @@ final class KeepWarm {
      *
      * What it may cost
      * ----------------
-     * A touch costs a request. When a prefix was touched so often since its last use that computing it once more would
-     * have been cheaper, it is let go, until somebody uses it: that costs at most twice of what knowing the future would.
+     * A touch costs a request, and what it computes where it came too late. When a prefix was touched so often since its last
+     * use that computing it once more would have been cheaper, it is let go, until somebody uses it: that costs at most twice
+     * of what knowing the future would. Few touches are under way at once, and all requests of our own together may take so
+     * many seconds of an hour.
+     *
+     * An automatic hold may cost four times that, since who shares a prefix often comes together, and each would compute it:
+     * an engine shares what is stored, not what is under way. That is the price of what surely comes back. Most prefixes that
+     * a few requests shared do not, and at that price each of them would take its seconds from those that do. So it may cost
+     * that price times the share of such holds that were used after they were touched, of the last twenty or so: what its use
+     * is expected to save. One that was used while it was kept may cost all of it, and so may every sixteenth: where all were
+     * let go early nobody would see one that is used late.
+     *
      * Requests that find all of their prompt in the cache are not in the events; so a growth of the engine's counter of
-     * cached tokens by as many as the prefix has is taken for a use of it, whoever's it was. Few touches are under way at
-     * once, and all requests of our own together may take so many seconds of an hour.
+     * cached tokens by as many as the prefix has is taken for a use of it, whoever's it was: of the growth, the part that
+     * is theirs by the share of requests that no event shows.
      */
     private static final double FIRST_PART = 0.5;
     /** Of the cache, beside what is held. */
@@ -68,6 +79,13 @@ final class KeepWarm {
     private static final double BURST_HALVES_NANOS = 30e9;
     /** What a request costs beside the tokens that it computes, in such tokens. */
     static final int REQUEST_TOKENS = 64;
+
+    /** Holds that are kept as if they were surely used, so that the share of those that are is of all. */
+    private static final int TRIED = 16;
+
+    private static final double FORGETS = 0.95;
+    /** Requests that come together and would each compute what is gone. */
+    private static final int TOGETHER = 4;
 
     private static final long UNKNOWN = -1;
     private static final int MOST_UNDER_WAY = 8;
@@ -97,6 +115,16 @@ final class KeepWarm {
     private long burstNanos;
     private long burstBlocks = UNKNOWN;
 
+    /** Automatic holds that were used after they were touched, and those that ended first; the longer ago, the less. */
+    private double repaid;
+
+    private double unpaid;
+    private long automatic;
+    /** Tokens that requests which no event shows found in the cache. */
+    private double unseenCached;
+
+    private double usersCached;
+
     /** In tokens, as the engine told it last; 0 before it did. */
     private double capacity;
 
@@ -121,8 +149,15 @@ final class KeepWarm {
         long usedAtBlocks = UNKNOWN;
         long lastTouch;
         long notBeforeNanos;
-        double cachedTokens;
+        double unseenCached;
         int touchesSinceUse;
+        /** Tokens that those of them computed again which came too late. */
+        long computedSinceUse;
+
+        boolean automatic;
+        /** Whether its use may be taken for certain. */
+        boolean sure;
+
         boolean underWay;
         /** Looked at when a touch leaves, which may be long after it was decided: whoever acts may wait for a disk. */
         volatile boolean wanted = true;
@@ -134,8 +169,15 @@ final class KeepWarm {
      * @param allocated blocks that the engine has announced, ever growing
      * @param promptBlocks what nine of ten prompts need; absent before there was one
      * @param silent whether the engine publishes no events, so that its counters alone tell of uses
+     * @param unseen share of the engine's requests that its events surely do not show; 1 where nobody knows
      */
-    record Now(long nanos, long allocated, EngineReadings readings, OptionalLong promptBlocks, boolean silent) {}
+    record Now(
+            long nanos,
+            long allocated,
+            EngineReadings readings,
+            OptionalLong promptBlocks,
+            boolean silent,
+            double unseen) {}
 
     /** {@code mostAnHour} is how long requests of our own may take within an hour. */
     KeepWarm(
@@ -168,12 +210,20 @@ final class KeepWarm {
     /** For a backend whose pins fade; often, since what is too late is lost. */
     void poll(Backend backend, Now now) {
         kept.entrySet().removeIf(each -> {
-            boolean held = holds.living(each.getKey())
-                    .filter(hold -> hold.state() == HoldState.HELD)
-                    .isPresent();
+            Optional<Hold> hold = holds.living(each.getKey());
+            boolean held =
+                    hold.filter(living -> living.state() == HoldState.HELD).isPresent();
             each.getValue().wanted = held;
+            // One that waits is held again when it may be.
+            if (!held && hold.filter(Hold::waits).isEmpty()) {
+                ended(each.getValue());
+            }
             return !held;
         });
+        double cached = own.usersCached();
+        // Fewer than before are another process's.
+        unseenCached += now.unseen * Math.abs(cached - usersCached);
+        usersCached = cached;
         resting.keySet().removeIf(id -> holds.living(id).filter(Hold::waits).isEmpty());
         capacity = now.readings.capacityTokens().number().orElse(capacity);
         blockTokens = now.readings.blockTokens().number().orElse(blockTokens);
@@ -240,7 +290,68 @@ final class KeepWarm {
     }
 
     private Kept of(Hold hold) {
-        return kept.computeIfAbsent(hold.id(), id -> new Kept());
+        return kept.computeIfAbsent(hold.id(), id -> {
+            Kept of = new Kept();
+            of.unseenCached = unseenCached;
+            of.automatic = hold.automatic();
+            of.sure = !hold.automatic() || automatic++ % TRIED == 0;
+            return of;
+        });
+    }
+
+    private void ended(Kept of) {
+        if (of.automatic && of.touchesSinceUse > 0) {
+            repaid *= FORGETS;
+            unpaid = unpaid * FORGETS + 1;
+        }
+    }
+
+    private void used(Kept of) {
+        if (of.automatic && of.touchesSinceUse > 0) {
+            repaid = repaid * FORGETS + 1;
+            unpaid *= FORGETS;
+            of.sure = true;
+        }
+        forget(of);
+    }
+
+    private static void forget(Kept of) {
+        of.touchesSinceUse = 0;
+        of.computedSinceUse = 0;
+    }
+
+    /** With those since its last use, in computed tokens; the first time that it is stored again saves its next use that. */
+    private static long costOfOneMore(Kept of, long prefix) {
+        return (of.touchesSinceUse + 1L) * (REQUEST_TOKENS + 1) + Math.max(0, of.computedSinceUse - prefix);
+    }
+
+    /** What may be spent on it until its next use, in computed tokens. */
+    private double worth(Kept of, long prefix) {
+        return Math.max(expected(of, prefix), 2 * REQUEST_TOKENS);
+    }
+
+    private double expected(Kept of, long prefix) {
+        return of.automatic ? (of.sure ? 1 : chance()) * TOGETHER * prefix : prefix;
+    }
+
+    private String saving(Kept of, long prefix) {
+        return of.automatic
+                ? String.format(
+                        Locale.ROOT,
+                        "the %.0f tokens that it is expected to save%s",
+                        expected(of, prefix),
+                        of.sure
+                                ? ""
+                                : String.format(
+                                        Locale.ROOT,
+                                        ", since %.0f %% of the last ones were used while they were kept warm",
+                                        100 * chance()))
+                : "computing its " + prefix + " tokens again";
+    }
+
+    /** How likely one that was touched is used before it ends; certain until one ended unused. */
+    private double chance() {
+        return (repaid + 1) / (repaid + unpaid + 1);
     }
 
     private boolean isDue(Hold hold, Now now) {
@@ -250,12 +361,11 @@ final class KeepWarm {
             of.lastTouch = touch;
             // It was used since the last look, nobody knows when.
             of.usedAtBlocks = before == UNKNOWN ? now.allocated : before;
-            of.touchesSinceUse = 0;
+            used(of);
         }
-        double cached = own.usersCached();
-        if (Math.abs(cached - of.cachedTokens) >= tokens(hold)) {
-            of.cachedTokens = cached;
-            of.touchesSinceUse = 0;
+        if (unseenCached - of.unseenCached >= tokens(hold)) {
+            of.unseenCached = unseenCached;
+            forget(of);
         }
         Optional<Long> room = room(hold);
         if (of.underWay || now.nanos < of.notBeforeNanos || room.isEmpty()) {
@@ -287,13 +397,14 @@ final class KeepWarm {
 
     private void touch(Backend backend, Hold hold, Kept of, Now now) {
         long prefix = tokens(hold);
-        if ((of.touchesSinceUse + 1L) * (REQUEST_TOKENS + 1) > Math.max(prefix, 2 * REQUEST_TOKENS)) {
+        if (costOfOneMore(of, prefix) > worth(of, prefix)) {
             resting.put(hold.id(), new Rest(of.lastTouch, own.usersCached()));
+            kept.remove(hold.id());
             decisions.notWorthIt(
                     hold,
                     "it was kept warm by " + of.touchesSinceUse + " requests since it was used last, and one more would"
-                            + " cost more than computing its " + prefix + " tokens again: it is kept warm again once it"
-                            + " was used");
+                            + " cost more than " + saving(of, prefix) + ": it is kept warm again once it was used");
+            ended(of);
             return;
         }
         if (own.timeWithinAnHour().compareTo(mostAnHour) >= 0) {
@@ -332,6 +443,7 @@ final class KeepWarm {
         switch (outcome.kind()) {
             case ACCEPTED, CLIPPED -> {
                 touchedAt(of, allocatedAtSending);
+                of.computedSinceUse += call.computed();
                 outcome.cachedTokens()
                         .ifPresent(cached -> holds.living(holdId).ifPresent(hold -> {
                             holds.update(hold.proven(call.answeredNanos()));

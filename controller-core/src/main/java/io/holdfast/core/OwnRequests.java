@@ -107,6 +107,11 @@ final class OwnRequests {
                             .orElse(false);
         }
 
+        /** Tokens of its prefix that the engine computed again. */
+        long computed() {
+            return Math.max(0, tokens(prefix, blocks) - (long) cached());
+        }
+
         /** Where the engine does not tell: all of what is there already, nothing of what is not. */
         private double cached() {
             return answer.filter(outcome -> outcome.cachedTokens().isPresent())

@@ -58,6 +58,7 @@ class KeepWarmTest {
     private double waiting;
     private double used;
     private double cachedTokens;
+    private double unseen = 1;
     private OptionalLong promptBlocks = OptionalLong.of(20);
 
     @Test
@@ -264,7 +265,7 @@ class KeepWarmTest {
     @Test
     void whatOurOwnRequestsStore_isNoUse() {
         held(1, PREFIX);
-        for (int i = 0; i < 25; i++) {
+        for (int i = 0; i < 25 && decided.isEmpty(); i++) {
             poll();
             allocate(DUE);
             poll();
@@ -304,6 +305,92 @@ class KeepWarmTest {
         nanos += SECOND;
         poll();
         assertThat(sent).hasSize(2);
+    }
+
+    /** The second one has computed more than the next use can save. */
+    @Test
+    void touchesThatComeTooLate_countWithWhatTheyCompute() {
+        held(1, PREFIX);
+        for (int i = 0; i < 3; i++) {
+            poll();
+            allocate(DUE);
+            poll();
+            if (decided.isEmpty()) {
+                sent.getLast().complete(new Outcome(Kind.ACCEPTED, "answered", OptionalLong.of(0)));
+            }
+        }
+        assertThat(sent).hasSize(2);
+        assertThat(decided).singleElement().asString().startsWith("rests 1: it was kept warm by 2 requests");
+    }
+
+    /** Fewer and fewer touches each, but for every sixteenth of them. */
+    @Test
+    void automaticHoldsThatNobodyUses_areKeptForWhatTheyAreExpectedToSave() {
+        List<Integer> touches = new ArrayList<>();
+        for (int i = 1; i <= 40; i++) {
+            touches.add(touchesOfOneThatNobodyUses(i));
+        }
+        assertThat(touches.subList(0, 3)).containsExactly(98, 49, 33);
+        assertThat(touches.subList(33, 40)).allMatch(each -> each < 8);
+        assertThat(touches.get(32)).isEqualTo(98);
+        assertThat(decided.get(1))
+                .isEqualTo(
+                        "rests 2: it was kept warm by 49 requests since it was used last, and one more would cost more"
+                                + " than the 3200 tokens that it is expected to save, since 50 % of the last ones were"
+                                + " used while they were kept warm: it is kept warm again once it was used");
+    }
+
+    @Test
+    void automaticHoldThatIsUsedWhileItIsKept_mayCostWhatFourRequestsWouldCompute() {
+        for (int i = 1; i <= 3; i++) {
+            touchesOfOneThatNobodyUses(i);
+        }
+        decided.clear();
+        sent.clear();
+        held(HoldOrigin.AUTOMATIC, 4, PREFIX);
+        touched();
+        use(4, PREFIX);
+        for (int i = 0; i < 4 * 1_600 / 65; i++) {
+            touched();
+        }
+        assertThat(decided).isEmpty();
+        allocate(DUE);
+        poll();
+        assertThat(decided)
+                .singleElement()
+                .asString()
+                .startsWith(
+                        "rests 4: it was kept warm by 98 requests since it was used last, and one more would cost more"
+                                + " than the 6400 tokens that it is expected to save: ");
+    }
+
+    /** What visible requests found says nothing of those that nobody saw. */
+    @Test
+    void growthOfTheCachedTokens_isOnlyAUseByTheShareOfRequestsThatNoEventShows() {
+        unseen = 0.25;
+        held(1, PREFIX);
+        for (int i = 0; i < 24; i++) {
+            touched();
+        }
+        cachedTokens = 4 * PREFIX * BLOCK - 4;
+        allocate(DUE);
+        poll();
+        assertThat(decided).hasSize(1);
+    }
+
+    private int touchesOfOneThatNobodyUses(int number) {
+        int before = decided.size();
+        int sentBefore = sent.size();
+        held(HoldOrigin.AUTOMATIC, number, PREFIX);
+        while (decided.size() == before) {
+            poll();
+            allocate(DUE);
+            poll();
+            if (decided.size() == before) {
+                sent.getLast().complete(new Outcome(Kind.ACCEPTED, "answered", OptionalLong.of(PREFIX * BLOCK)));
+            }
+        }
+        return sent.size() - sentBefore;
     }
 
     @Test
@@ -471,10 +558,14 @@ class KeepWarmTest {
     }
 
     private void held(int number, int blocks) {
+        held(HoldOrigin.REQUESTED, number, blocks);
+    }
+
+    private void held(HoldOrigin origin, int number, int blocks) {
         long[] path = path(number, blocks);
         store(path, Optional.empty());
         Hold hold = holds.register(
-                HoldOrigin.REQUESTED, new HoldRequest(path, new int[blocks * BLOCK], Duration.ofHours(1)), "asked for");
+                origin, new HoldRequest(path, new int[blocks * BLOCK], Duration.ofHours(1)), "asked for");
         holds.update(hold.held(path[blocks - 1], blocks, "held"));
     }
 
@@ -527,11 +618,13 @@ class KeepWarmTest {
                         .mapToLong(answer -> answer.join().cachedTokens().orElse(0))
                         .sum();
         EngineReadings all = Samples.with(readings, "cachedTokens", Reading.known(found, "test", nanos));
-        warm.poll(backend, new KeepWarm.Now(nanos, allocated, own.usersOnly(all, 0), promptBlocks, false));
+        warm.poll(backend, new KeepWarm.Now(nanos, allocated, own.usersOnly(all, 0), promptBlocks, false, unseen));
     }
 
     private void pollSilent() {
-        warm.poll(backend, new KeepWarm.Now(nanos, allocated, EngineReadings.unknown("silent"), promptBlocks, false));
+        warm.poll(
+                backend,
+                new KeepWarm.Now(nanos, allocated, EngineReadings.unknown("silent"), promptBlocks, false, unseen));
     }
 
     private final class Decided implements KeepWarm.Decisions {

@@ -4,9 +4,13 @@ import io.holdfast.storm.DefaultCell.Flood;
 import io.holdfast.storm.DefaultCell.Head;
 import io.holdfast.storm.StockEngine.Kind;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Random;
 import java.util.Set;
 
 /** All combinations of sizes that stock engines accept and that have room for two requests, and a slice of them. */
@@ -19,6 +23,11 @@ final class DefaultGrid {
     private static final int[] CAPACITIES = {8_192, 24_576, 65_536, 200_000, 1_000_000};
     /** The largest cache is played in the slice only where that takes no longer than that of smaller ones. */
     private static final int LARGEST_OF_SLICE = 200_000;
+    /** Of larger ones, whose floods take seconds each, a sample is played. */
+    private static final int LARGEST_OF_ALL = 65_536;
+
+    private static final int SAMPLE_TOKENS = 25_000;
+    private static final long SEED = 7;
 
     private DefaultGrid() {}
 
@@ -51,6 +60,30 @@ final class DefaultGrid {
                 }
             }
         }
+    }
+
+    /**
+     * All cells of caches that are quickly filled, and of larger ones one in so many as there are 25,000 tokens in the cache,
+     * drawn by a fixed seed from each engine, page and capacity, from each at least one.
+     */
+    static List<DefaultCell> deep() {
+        Map<String, List<DefaultCell>> groups = new LinkedHashMap<>();
+        for (DefaultCell cell : all()) {
+            StockEngine engine = cell.engine();
+            groups.computeIfAbsent(
+                            engine.kind() + " " + engine.page() + " " + engine.capacity(), _ -> new ArrayList<>())
+                    .add(cell);
+        }
+        Random random = new Random(SEED);
+        List<DefaultCell> cells = new ArrayList<>();
+        for (List<DefaultCell> group : groups.values()) {
+            Collections.shuffle(group, random);
+            int capacity = group.getFirst().engine().capacity();
+            int oneIn = capacity <= LARGEST_OF_ALL ? 1 : capacity / SAMPLE_TOKENS;
+            cells.addAll(group.subList(0, Math.max(1, group.size() / oneIn)));
+        }
+        cells.sort(Comparator.comparingInt(cell -> cell.engine().capacity()));
+        return cells;
     }
 
     /** So few that every two sizes that go together are played together once. */

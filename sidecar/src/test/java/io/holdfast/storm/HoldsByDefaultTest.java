@@ -16,11 +16,13 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.TestInstance.Lifecycle;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -28,14 +30,18 @@ import org.junit.jupiter.params.provider.EnumSource;
  * A system prompt before users' texts, lost between rounds, on stock engines of all sizes: a sidecar that was told where the
  * engine is and nothing else holds it, in virtual time.
  *
- * <p>A slice has every two sizes together once; {@code -Dholdfast.scale=deep} plays all of them, and
- * {@code -Dholdfast.defaults.table=FILE} writes what came out.
+ * <p>A slice has every two sizes together once; {@code -Dholdfast.scale=deep} plays all of them for caches of up to 65,536
+ * tokens and a sample of the larger ones, and {@code -Dholdfast.defaults.table=FILE} writes what came
+ * out, anew after every hundred cells. {@code -Dtest.compilers=4} makes it twice as fast.
  */
 @TestInstance(Lifecycle.PER_CLASS)
 final class HoldsByDefaultTest {
     private static final boolean DEEP = "deep".equals(System.getProperty("holdfast.scale", "slice"));
     private static final Optional<Path> TABLE =
             Optional.ofNullable(System.getProperty("holdfast.defaults.table")).map(Path::of);
+
+    /** Cells, after which the table is written, so that a run that is ended has one. */
+    private static final int A_WHILE = 100;
 
     private static final int THIRD_ROUND = 3;
     private static final double FOUND_WITH_SESSIONS = 0.95;
@@ -46,8 +52,9 @@ final class HoldsByDefaultTest {
     private List<Result> results = List.of();
 
     @BeforeAll
+    @Timeout(value = 3, unit = TimeUnit.HOURS)
     void play() throws IOException {
-        List<DefaultCell> cells = DEEP ? DefaultGrid.all() : DefaultGrid.slice();
+        List<DefaultCell> cells = DEEP ? DefaultGrid.deep() : DefaultGrid.slice();
         Map<DefaultCell, Seen> alone = new HashMap<>();
         List<Result> played = new ArrayList<>();
         for (DefaultCell cell : cells) {
@@ -57,11 +64,11 @@ final class HoldsByDefaultTest {
                 alone.put(cell.alone(), seen);
             }
             played.add(cell.run(seen));
+            if (TABLE.isPresent() && (played.size() % A_WHILE == 0 || played.size() == cells.size())) {
+                Files.writeString(TABLE.get(), new DefaultTable(played).markdown());
+            }
         }
         results = List.copyOf(played);
-        if (TABLE.isPresent()) {
-            Files.writeString(TABLE.get(), new DefaultTable(results).markdown());
-        }
     }
 
     @Test

@@ -88,7 +88,8 @@ final class HostileTraffic {
     private void sharedTwice() {
         once(0, END_MILLIS);
         for (long at = 1_000; at < END_MILLIS; at += gap(4_000)) {
-            int[] head = tokens.take(engine.capacity() / random.nextInt(8, 24));
+            // What exceeds the context is refused before it comes to the scheduler.
+            int[] head = tokens.take(Math.min(engine.capacity() / random.nextInt(8, 24), engine.context() / 2));
             user(at, head);
             user(at + 300, head);
             long later = at + 2 * turnoverMillis();

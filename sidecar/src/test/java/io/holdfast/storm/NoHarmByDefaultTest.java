@@ -10,6 +10,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -23,6 +25,10 @@ final class NoHarmByDefaultTest {
     /** Of all prompt tokens. */
     private static final double MOST_LESS = 0.005;
 
+    private static final int REQUEST_TOKENS = 65;
+    /** Of all prompt tokens. */
+    private static final double MOST_SPENT = 0.1;
+
     /** What requests found of their prompts. */
     record Found(long promptTokens, long cachedTokens, int failed, List<String> failures, long own) {
         double share() {
@@ -32,6 +38,7 @@ final class NoHarmByDefaultTest {
 
     @ParameterizedTest
     @EnumSource
+    @Timeout(value = 3, unit = TimeUnit.HOURS)
     void hostileTraffic_findsNoLessThanWithoutHolds(Kind kind) {
         List<String> harmed = new ArrayList<>();
         for (long seed = 0; seed < SEEDS; seed++) {
@@ -57,6 +64,18 @@ final class NoHarmByDefaultTest {
             }
         }
         assertThat(harmed).isEmpty();
+    }
+
+    /** In computed tokens, a request of the sidecar's own costs as much as a short prompt, and none of these saves anything. */
+    @ParameterizedTest
+    @EnumSource(names = {"SGLANG", "VLLM"})
+    void headsThatNobodyUsesAgain_areKeptWarmForLittle(Kind kind) {
+        for (long seed = 0; seed < 2; seed++) {
+            Found with = play(Pattern.SHARED_TWICE, seed, new StockEngine(kind, 16, 8_192, 8_192), true);
+            assertThat((double) with.own() * REQUEST_TOKENS / with.promptTokens())
+                    .as("%d requests beside %d tokens of prompts", with.own(), with.promptTokens())
+                    .isLessThan(MOST_SPENT);
+        }
     }
 
     /** Each pattern with each seed where there is time, else each seed with the next one. */

@@ -140,6 +140,7 @@ final class Selection {
                 .forEach(usedTooRarely::add);
         List<SharedPrefix> left = new ArrayList<>(in.candidates().stream()
                 .filter(prefix -> !savingTooLittle.contains(prefix) && !usedTooRarely.contains(prefix))
+                .filter(prefix -> !isPutOff(prefix))
                 .filter(prefix ->
                         automatic.containsKey(prefix.lastBlock()) || !in.tree().pinned(prefix.lastBlock()))
                 .sorted(Comparator.comparingDouble((SharedPrefix prefix) -> prefix.heat() * prefix.blocks())
@@ -170,6 +171,12 @@ final class Selection {
     private boolean isHeld(SharedPrefix prefix) {
         Hold hold = automatic.get(prefix.lastBlock());
         return hold != null && hold.state() == HoldState.HELD;
+    }
+
+    /** Its room is for others until it may be held again. */
+    private boolean isPutOff(SharedPrefix prefix) {
+        Hold hold = automatic.get(prefix.lastBlock());
+        return hold != null && hold.waits() && in.nowNanos() < hold.retryNanos();
     }
 
     private double worth(SharedPrefix prefix, int above) {
