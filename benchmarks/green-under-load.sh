@@ -35,7 +35,7 @@ case $what in demo | tests | verify | all) ;; *) usage ;; esac
 # A test class that starts servers or child processes, or that waits for what a network brings.
 classes=$(grep -rlE 'Emulator\.start|Sidecar\.start|TestBed|Child\.start|ChildSidecar|StubEngine|HttpServer|ZContext|EventPublisher|VirtualExperiment|SmallDemo|EmulatedUnit|CannedEngine|ServedApi|PinnedEngine|Harness' \
   --include='*Test.java' */src/test examples/*/src/test | xargs -n1 basename | sed 's/\.java$//' | sort -u | paste -sd,)
-modules=kv-events,adapters-http,adapters-sglang,adapters-vllm,emulator,sidecar,loadtest,app,examples/router
+modules=kv-events,adapters-http,adapters-sglang,adapters-vllm,emulator,sidecar,loadtest,workbench,app,examples/router
 
 work=$(mktemp -d)
 busy=()

@@ -1,9 +1,23 @@
 package io.holdfast.app;
 
+import io.holdfast.app.cli.CommandException;
+import io.holdfast.app.cli.ErrorText;
+import io.holdfast.app.cli.ExitCode;
+import io.holdfast.app.cli.FormerNames;
+import io.holdfast.app.demo.DemoCommand;
+import io.holdfast.app.demo.EmulateCommand;
+import io.holdfast.app.sidecar.DoctorCommand;
+import io.holdfast.app.sidecar.LedgerCommand;
+import io.holdfast.app.sidecar.ObserveCommand;
+import io.holdfast.app.sidecar.SidecarCommand;
+import io.holdfast.app.sidecar.SummaryCommand;
+import io.holdfast.app.sidecar.TopCommand;
+import io.holdfast.app.workbench.LoadtestPresetCommand;
+import io.holdfast.app.workbench.ReplayCommand;
 import io.holdfast.emulator.process.EmulatorException;
 import io.holdfast.loadtest.LoadTestException;
-import io.holdfast.sidecar.ConfigException;
-import io.holdfast.sidecar.SidecarException;
+import io.holdfast.sidecar.config.ConfigException;
+import io.holdfast.sidecar.config.SidecarException;
 import java.io.PrintStream;
 import java.io.PrintWriter;
 import java.net.URI;
@@ -50,7 +64,7 @@ public final class Holdfast implements Runnable {
     @Spec
     private CommandSpec spec = CommandSpec.create();
 
-    Holdfast() {}
+    public Holdfast() {}
 
     public static void main(String[] args) {
         int code;
@@ -69,7 +83,7 @@ public final class Holdfast implements Runnable {
     }
 
     /** With subcommands from this factory. */
-    static int run(String[] args, PrintStream out, PrintStream err, IFactory factory) {
+    public static int run(String[] args, PrintStream out, PrintStream err, IFactory factory) {
         CommandLine command = commandLine(factory);
         command.setOut(new PrintWriter(out, true, StandardCharsets.UTF_8));
         command.setErr(new PrintWriter(err, true, StandardCharsets.UTF_8));
@@ -86,7 +100,7 @@ public final class Holdfast implements Runnable {
     }
 
     /** All commands, as they are parsed. */
-    static CommandLine commandLine(IFactory factory) {
+    public static CommandLine commandLine(IFactory factory) {
         CommandLine command = new CommandLine(new Holdfast(), factory);
         Optional.ofNullable(command.getSubcommands().get(LoadtestCommand.NAME)).ifPresent(loadtest -> {
             LoadtestCommand.GROUPS.on(loadtest);

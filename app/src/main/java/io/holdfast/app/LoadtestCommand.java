@@ -1,6 +1,30 @@
 package io.holdfast.app;
 
-import io.holdfast.app.CommandGroups.Group;
+import io.holdfast.app.cli.CommandGroups;
+import io.holdfast.app.cli.CommandGroups.Group;
+import io.holdfast.app.loadtest.LoadtestAaCommand;
+import io.holdfast.app.loadtest.LoadtestAbCommand;
+import io.holdfast.app.loadtest.LoadtestAnalyzeCommand;
+import io.holdfast.app.loadtest.LoadtestBundleCommand;
+import io.holdfast.app.loadtest.LoadtestCalibrateCommand;
+import io.holdfast.app.loadtest.LoadtestReportCommand;
+import io.holdfast.app.loadtest.LoadtestResumeCommand;
+import io.holdfast.app.loadtest.LoadtestSweepCommand;
+import io.holdfast.app.workbench.LoadtestCompareCommand;
+import io.holdfast.app.workbench.LoadtestDoctorCommand;
+import io.holdfast.app.workbench.LoadtestImportCommand;
+import io.holdfast.app.workbench.LoadtestLegCommand;
+import io.holdfast.app.workbench.LoadtestLogCommand;
+import io.holdfast.app.workbench.LoadtestMatrixCommand;
+import io.holdfast.app.workbench.LoadtestPresetCommand;
+import io.holdfast.app.workbench.LoadtestProfileCommand;
+import io.holdfast.app.workbench.LoadtestReproCommand;
+import io.holdfast.app.workbench.LoadtestReviewCommand;
+import io.holdfast.app.workbench.LoadtestSamplesCommand;
+import io.holdfast.app.workbench.LoadtestScalingCommand;
+import io.holdfast.app.workbench.LoadtestStatusCommand;
+import io.holdfast.app.workbench.LoadtestTimelineCommand;
+import io.holdfast.app.workbench.LoadtestTraceCommand;
 import java.util.List;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -53,7 +77,7 @@ final class LoadtestCommand implements Runnable {
     @Spec
     private CommandSpec spec = CommandSpec.create();
 
-    LoadtestCommand() {}
+    public LoadtestCommand() {}
 
     @Override
     public void run() {

@@ -26,6 +26,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ThreadLocalRandom;
@@ -39,6 +40,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The house plan of docs/design.md, held against the compiled classes. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -58,11 +61,13 @@ class ArchitectureTest {
         layeredArchitecture()
                 .consideringOnlyDependenciesInLayers()
                 .layer("app")
-                .definedBy("io.holdfast.app")
+                .definedBy("io.holdfast.app..")
                 .layer("sidecar")
                 .definedBy("io.holdfast.sidecar..")
                 .layer("loadtest")
                 .definedBy("io.holdfast.loadtest..")
+                .layer("workbench")
+                .definedBy("io.holdfast.workbench..")
                 .layer("emulator")
                 .definedBy("io.holdfast.emulator..")
                 .layer("rules")
@@ -87,11 +92,13 @@ class ArchitectureTest {
                 .layer("evidence")
                 .definedBy("io.holdfast.evidence..")
                 .whereLayer("app")
-                .mayOnlyAccessLayers("sidecar", "loadtest", "emulator", "rules", "heads", "evidence")
+                .mayOnlyAccessLayers("sidecar", "loadtest", "workbench", "emulator", "rules", "heads", "evidence")
                 .whereLayer("sidecar")
                 .mayOnlyAccessLayers("embed", "sglang", "vllm", "kvcached", "http", "events", "core", "evidence")
                 .whereLayer("loadtest")
-                .mayOnlyAccessLayers("rules", "kvcached", "events", "core", "evidence")
+                .mayOnlyAccessLayers("events", "core", "evidence")
+                .whereLayer("workbench")
+                .mayOnlyAccessLayers("loadtest", "rules", "kvcached", "events", "core", "evidence")
                 .whereLayer("emulator")
                 .mayOnlyAccessLayers("rules", "events", "core")
                 .whereLayer("rules")
@@ -121,30 +128,38 @@ class ArchitectureTest {
         slices().matching("io.holdfast.(**)").should().beFreeOfCycles().check(ours);
     }
 
-    @Test
-    @DisplayName("each room of the core knows only those above it in docs/design.md")
-    void roomsOfTheCoreKnowThoseAboveThem() throws IOException {
+    @ParameterizedTest
+    @ValueSource(strings = {"core", "sidecar", "loadtest", "workbench", "app"})
+    @DisplayName("each room of a module knows only those above it in docs/design.md")
+    void roomsKnowThoseAboveThem(String module) throws IOException {
         List<String> rooms = Files.readAllLines(Path.of("..", "docs", "design.md")).stream()
-                .map(Pattern.compile("\\| `(core\\.[a-z]+)` \\|.*")::matcher)
+                .map(Pattern.compile("\\| `(" + module + "(?:\\.[a-z]+)?)` \\|.*")::matcher)
                 .filter(Matcher::matches)
                 .map(row -> "io.holdfast." + row.group(1))
                 .toList();
         Set<String> there = ours.stream()
                 .map(JavaClass::getPackageName)
-                .filter(name -> name.startsWith("io.holdfast.core."))
+                .filter(name -> (name + ".").startsWith("io.holdfast." + module + "."))
                 .collect(Collectors.toSet());
         assertThat(rooms).containsExactlyInAnyOrderElementsOf(there);
-        for (int i = 0; i < rooms.size(); i++) {
+        for (int i = 0; i + 1 < rooms.size(); i++) {
             noClasses()
                     .that()
                     .resideInAPackage(rooms.get(i))
                     .should()
                     .dependOnClassesThat()
-                    .resideInAnyPackage(
-                            Stream.concat(Stream.of("io.holdfast.core"), rooms.subList(i + 1, rooms.size()).stream())
-                                    .toArray(String[]::new))
+                    .resideInAnyPackage(rooms.subList(i + 1, rooms.size()).toArray(String[]::new))
                     .check(ours);
         }
+    }
+
+    @Test
+    @DisplayName("no package has more than 45 files, so that a newcomer finds the room")
+    void packagesAreSmall() {
+        Map<String, Long> sizes = ours.stream()
+                .filter(type -> !type.isNestedClass() && !type.getSimpleName().equals("package-info"))
+                .collect(Collectors.groupingBy(JavaClass::getPackageName, Collectors.counting()));
+        assertThat(sizes).allSatisfy((name, count) -> assertThat(count).as(name).isLessThanOrEqualTo(45));
     }
 
     @Test
@@ -234,6 +249,7 @@ class ArchitectureTest {
                         "io.holdfast.emulator..",
                         "io.holdfast.sidecar..",
                         "io.holdfast.loadtest..",
+                        "io.holdfast.workbench..",
                         "io.holdfast.app..")
                 .should()
                 .dependOnClassesThat()
@@ -315,7 +331,7 @@ class ArchitectureTest {
     void segmentsAreNeverMadeOrRemoved() {
         noClasses()
                 .that()
-                .resideInAnyPackage("io.holdfast.kvcached..", "io.holdfast.loadtest.bed..")
+                .resideInAnyPackage("io.holdfast.kvcached..", "io.holdfast.workbench.bed..")
                 .and()
                 .doNotHaveSimpleName("MachineTools")
                 .should()
@@ -341,8 +357,9 @@ class ArchitectureTest {
                         "rules.engine",
                         "rules.fault",
                         "emulator",
-                        "sidecar",
+                        "sidecar.engine",
                         "loadtest",
+                        "workbench.load",
                         "app"))
                 .allSatisfy(room -> assertThat(ours.stream()
                                 .filter(type -> type.getPackageName().equals("io.holdfast." + room))

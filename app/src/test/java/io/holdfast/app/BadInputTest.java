@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
-import io.holdfast.sidecar.Sidecar;
-import io.holdfast.sidecar.SidecarConfig;
+import io.holdfast.sidecar.config.SidecarConfig;
+import io.holdfast.sidecar.fleet.Sidecar;
 import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.net.InetAddress;

@@ -20,7 +20,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
 /** A command in a process of its own, started with the options that the launcher gives it. */
-final class Child implements AutoCloseable {
+public final class Child implements AutoCloseable {
     private final Process process;
     private final BufferedReader out;
     private final BlockingQueue<Optional<String>> errLines = new LinkedBlockingQueue<>();
@@ -34,12 +34,12 @@ final class Child implements AutoCloseable {
                 reading -> Thread.ofPlatform().daemon().start(reading));
     }
 
-    static Child start(String... args) throws IOException {
+    public static Child start(String... args) throws IOException {
         return start(Map.of(), args);
     }
 
     /** With these variables beside those of the tests. */
-    static Child start(Map<String, String> variables, String... args) throws IOException {
+    public static Child start(Map<String, String> variables, String... args) throws IOException {
         // What started the tests may ignore signals, and a child inherits that.
         List<String> command = new ArrayList<>(List.of(
                 "env",
@@ -68,7 +68,7 @@ final class Child implements AutoCloseable {
     }
 
     /** The next line on standard output. */
-    String line() throws IOException {
+    public String line() throws IOException {
         return Optional.ofNullable(out.readLine())
                 .orElseThrow(() -> new AssertionError("The child ended before it said anything; it told: " + end()));
     }
@@ -98,7 +98,7 @@ final class Child implements AutoCloseable {
     }
 
     /** Awaits the end of a command that ends by itself. */
-    CommandRun ends() {
+    public CommandRun ends() {
         return end();
     }
 

@@ -2,14 +2,15 @@ package io.holdfast.app;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.app.cli.ExitCode;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
-import io.holdfast.loadtest.load.LoadFolder;
-import io.holdfast.loadtest.load.LoadLeg;
 import io.holdfast.loadtest.measure.LoadResult;
 import io.holdfast.loadtest.measure.Metric;
 import io.holdfast.loadtest.measure.ResultFile;
 import io.holdfast.rules.vllm.VllmSettings;
+import io.holdfast.workbench.load.LoadFolder;
+import io.holdfast.workbench.load.LoadLeg;
 import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -2,6 +2,7 @@ package io.holdfast.app;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.app.cli.ExitCode;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -9,9 +10,9 @@ import picocli.CommandLine;
 import picocli.CommandLine.IFactory;
 
 /** What the front door told: an exit code and two streams. */
-record CommandRun(int code, String out, String err) {
+public record CommandRun(int code, String out, String err) {
     /** Runs a command in this process. */
-    static CommandRun by(String... args) {
+    public static CommandRun by(String... args) {
         return by(CommandLine.defaultFactory(), args);
     }
 
@@ -27,7 +28,7 @@ record CommandRun(int code, String out, String err) {
     }
 
     /** The one sentence about bad input; fails when anything else was told. */
-    String badInput() {
+    public String badInput() {
         assertThat(code).as("exit code of %s", this).isEqualTo(ExitCode.BAD_INPUT);
         assertThat(out).as("standard output").isEmpty();
         assertThat(err.lines()).as("lines on the error stream").hasSize(1);

@@ -2,6 +2,8 @@ package io.holdfast.app;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.app.cli.ExitCode;
+import io.holdfast.app.demo.DemoCommand;
 import java.io.IOException;
 import java.util.List;
 import java.util.function.Predicate;

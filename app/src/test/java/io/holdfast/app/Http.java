@@ -14,7 +14,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Predicate;
 
 /** A plain HTTP client of one server. */
-final class Http implements AutoCloseable {
+public final class Http implements AutoCloseable {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final int MOST_LOOKS = 6_000;
     private static final long PAUSE_NANOS = Duration.ofMillis(5).toNanos();
@@ -23,7 +23,7 @@ final class Http implements AutoCloseable {
             HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
     private final URI server;
 
-    Http(URI server) {
+    public Http(URI server) {
         this.server = server;
     }
 
@@ -32,8 +32,8 @@ final class Http implements AutoCloseable {
     }
 
     /** A status and a body. */
-    record Answer(int status, String text) {
-        JsonNode json() {
+    public record Answer(int status, String text) {
+        public JsonNode json() {
             try {
                 return JSON.readTree(text);
             } catch (IOException e) {
@@ -42,18 +42,18 @@ final class Http implements AutoCloseable {
         }
     }
 
-    Answer get(String path) {
+    public Answer get(String path) {
         return send(HttpRequest.newBuilder(server.resolve(path)).GET());
     }
 
-    Answer post(String path, String body) {
+    public Answer post(String path, String body) {
         return send(HttpRequest.newBuilder(server.resolve(path))
                 .header("content-type", "application/json")
                 .POST(BodyPublishers.ofString(body)));
     }
 
     /** Looks until the answer is the wanted one. */
-    Answer await(String path, Predicate<Answer> wanted) {
+    public Answer await(String path, Predicate<Answer> wanted) {
         Answer seen = get(path);
         for (int i = 0; i < MOST_LOOKS && !wanted.test(seen); i++) {
             LockSupport.parkNanos(PAUSE_NANOS);

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.holdfast.app.cli.ExitCode;
+import io.holdfast.app.loadtest.RunFiles;
 import io.holdfast.emulator.Emulator;
 import io.vertx.core.Vertx;
 import java.io.IOException;

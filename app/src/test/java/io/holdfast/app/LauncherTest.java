@@ -3,6 +3,7 @@ package io.holdfast.app;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.holdfast.app.cli.ExitCode;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.UncheckedIOException;

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.holdfast.app.cli.ExitCode;
 import io.holdfast.loadtest.measure.LoadResult;
 import io.holdfast.loadtest.measure.Measures;
 import io.holdfast.loadtest.measure.Metric;

@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.holdfast.app.cli.ExitCode;
+import io.holdfast.app.demo.Demo;
+import io.holdfast.app.demo.DemoServers;
 import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.loadtest.journal.PlannedLeg;

@@ -3,10 +3,11 @@ package io.holdfast.app;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.holdfast.app.cli.ExitCode;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
-import io.holdfast.loadtest.preset.Presets;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
+import io.holdfast.workbench.preset.Presets;
 import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.net.URI;

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.holdfast.app.cli.ExitCode;
+import io.holdfast.app.loadtest.ServerOptions;
 import io.holdfast.loadtest.journal.Journal;
 import java.io.IOException;
 import java.net.InetAddress;

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.holdfast.app.cli.ExitCode;
+import io.holdfast.app.loadtest.AbOptions;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;

@@ -2,17 +2,18 @@ package io.holdfast.app;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.app.cli.ExitCode;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.journal.RequestStatus;
-import io.holdfast.loadtest.load.LoadFolder;
-import io.holdfast.loadtest.load.LoadLeg;
-import io.holdfast.loadtest.load.Suite;
-import io.holdfast.loadtest.matrix.CacheMatrix;
-import io.holdfast.loadtest.matrix.MatrixAxes;
 import io.holdfast.loadtest.measure.ResultFile;
 import io.holdfast.loadtest.workload.Role;
+import io.holdfast.workbench.load.LoadFolder;
+import io.holdfast.workbench.load.LoadLeg;
+import io.holdfast.workbench.load.Suite;
+import io.holdfast.workbench.matrix.CacheMatrix;
+import io.holdfast.workbench.matrix.MatrixAxes;
 import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.nio.file.Files;

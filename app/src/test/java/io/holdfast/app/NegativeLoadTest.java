@@ -2,6 +2,8 @@ package io.holdfast.app;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.app.cli.ExitCode;
+import io.holdfast.app.demo.DemoServers;
 import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.rules.sglang.SglangSettings;
 import io.holdfast.rules.sglang.SglangSettings.Variant;

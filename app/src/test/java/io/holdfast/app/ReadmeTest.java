@@ -4,6 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.holdfast.app.cli.ExitCode;
+import io.holdfast.app.cli.TerminalText;
+import io.holdfast.app.demo.AutomaticScenario;
+import io.holdfast.app.demo.DemoFolder;
+import io.holdfast.app.demo.DemoOutcome;
+import io.holdfast.app.demo.DemoPrinter;
+import io.holdfast.app.demo.DemoScenario;
+import io.holdfast.app.demo.DemoSettings;
 import io.holdfast.loadtest.analysis.Analysis;
 import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.journal.Statistic;

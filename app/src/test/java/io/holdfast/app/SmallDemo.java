@@ -1,5 +1,8 @@
 package io.holdfast.app;
 
+import io.holdfast.app.demo.Demo;
+import io.holdfast.app.demo.DemoCommand;
+import io.holdfast.app.demo.DemoScenario;
 import io.holdfast.evidence.Finding;
 import io.holdfast.loadtest.workload.FloodShape;
 import java.time.Duration;
@@ -11,7 +14,7 @@ import picocli.CommandLine;
  * The demo with scenarios that a test has time for, and with patience enough for a busy machine: what comes out is asked for
  * its shape and its cached tokens, not for its times.
  */
-final class SmallDemo {
+public final class SmallDemo {
     private static final int CAPACITY = 1_584;
     private static final Duration HOLD_SLOT = Duration.ofSeconds(1);
     private static final Duration SLOT_TOLERANCE = Duration.ofMinutes(1);
@@ -21,7 +24,7 @@ final class SmallDemo {
     private SmallDemo() {}
 
     /** Runs {@code holdfast demo} with both scenarios. */
-    static CommandRun run(String... options) {
+    public static CommandRun run(String... options) {
         List<DemoScenario> scenarios = List.of(
                 scenario("a", "idle-prefix-under-flood", CAPACITY, Finding.REAL),
                 scenario("b", "ample-memory", 8 * CAPACITY, Finding.NO_EXPOSURE));

@@ -2,6 +2,7 @@ package io.holdfast.app;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.app.cli.ExitCode;
 import io.holdfast.loadtest.measure.ResultFile;
 import java.io.IOException;
 import java.nio.file.Files;

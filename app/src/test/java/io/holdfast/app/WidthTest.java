@@ -2,6 +2,9 @@ package io.holdfast.app;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.app.cli.BoxTable;
+import io.holdfast.app.cli.ExitCode;
+import io.holdfast.app.workbench.SuiteTable;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.rules.sglang.SglangSettings;

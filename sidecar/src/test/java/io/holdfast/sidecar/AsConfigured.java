@@ -1,7 +1,8 @@
 package io.holdfast.sidecar;
 
 import io.holdfast.core.ControllerSettings;
-import io.holdfast.sidecar.EngineConfig.EngineType;
+import io.holdfast.sidecar.config.EngineConfig.EngineType;
+import io.holdfast.sidecar.config.SidecarConfig;
 import java.util.Locale;
 
 /** What a sidecar decides by, from a configuration that says where the engine is and nothing else. */

@@ -10,7 +10,7 @@ import java.net.URI;
 import java.nio.charset.StandardCharsets;
 
 /** The answers of an SGLang that was started without any flag. */
-final class BareSglang implements AutoCloseable {
+public final class BareSglang implements AutoCloseable {
     private static final String INFO = """
         {"version":"0.5.23","model_path":"m","page_size":16,"max_total_num_tokens":4096,"max_req_input_len":1018,
          "context_length":1024,"radix_eviction_policy":"lru","enable_cache_report":false,"dp_size":1,
@@ -22,17 +22,17 @@ final class BareSglang implements AutoCloseable {
     private final int refusal;
     private final String info;
 
-    BareSglang() {
+    public BareSglang() {
         this(0, INFO);
     }
 
     /** One that answers everything with this status. */
-    BareSglang(int refusal) {
+    public BareSglang(int refusal) {
         this(refusal, INFO);
     }
 
     /** One of another release, with this policy of eviction. */
-    BareSglang(String version, String policy) {
+    public BareSglang(String version, String policy) {
         this(0, INFO.replace("0.5.23", version).replace("lru", policy));
     }
 
@@ -61,7 +61,7 @@ final class BareSglang implements AutoCloseable {
         exchange.close();
     }
 
-    URI uri() {
+    public URI uri() {
         return URI.create("http://127.0.0.1:" + server.getAddress().getPort());
     }
 

@@ -1,5 +1,7 @@
 package io.holdfast.sidecar;
 
+import io.holdfast.sidecar.config.SidecarConfig;
+import io.holdfast.sidecar.fleet.Sidecar;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.BufferedReader;
@@ -14,7 +16,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /** A sidecar in a process of its own, which can be killed. */
-final class ChildSidecar implements AutoCloseable {
+public final class ChildSidecar implements AutoCloseable {
     private static final String SERVES = "serves ";
     private static final String HEAP = "heap ";
 
@@ -41,7 +43,7 @@ final class ChildSidecar implements AutoCloseable {
         }
     }
 
-    static ChildSidecar start(Path config) throws IOException {
+    public static ChildSidecar start(Path config) throws IOException {
         return start(config, Map.of(), Optional.empty());
     }
 
@@ -88,18 +90,18 @@ final class ChildSidecar implements AutoCloseable {
         return Long.parseLong(said(out, HEAP));
     }
 
-    URI uri() {
+    public URI uri() {
         return uri;
     }
 
     /** As {@code kill -STOP} does; returns when the process runs no more. */
-    void suspend() {
+    public void suspend() {
         signal("STOP");
         Eventually.see("the process is stopped", this::state, state -> state == 'T');
     }
 
     /** As {@code kill -CONT} does. */
-    void goOn() {
+    public void goOn() {
         signal("CONT");
     }
 

@@ -2,7 +2,9 @@ package io.holdfast.sidecar;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.sidecar.SharedServices.Seams;
+import io.holdfast.sidecar.engine.SharedServices.Seams;
+import io.holdfast.sidecar.fleet.Sidecar;
+import io.holdfast.sidecar.store.HoldFile;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -3,6 +3,7 @@ package io.holdfast.sidecar;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.rules.sglang.SglangSettings.Variant;
+import io.holdfast.sidecar.fleet.Sidecar;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Path;

@@ -2,7 +2,10 @@ package io.holdfast.sidecar;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.sidecar.SharedServices.Seams;
+import io.holdfast.sidecar.config.SidecarException;
+import io.holdfast.sidecar.engine.SharedServices.Seams;
+import io.holdfast.sidecar.fleet.Sidecar;
+import io.holdfast.sidecar.ledger.StateDirectory;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

@@ -14,22 +14,22 @@ import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 
 /** Someone who sends prompts to an engine and reads its numbers. */
-final class EngineClient implements AutoCloseable {
+public final class EngineClient implements AutoCloseable {
     private final Http http;
 
-    EngineClient(URI engine) {
+    public EngineClient(URI engine) {
         http = new Http(engine);
     }
 
     /** A prompt whose every block is unlike those of any other number, within the vocabulary of any model. */
-    static int[] prompt(int number, int tokens) {
+    public static int[] prompt(int number, int tokens) {
         return IntStream.range(0, tokens)
                 .map(i -> 1_000 + Math.floorMod(number * 10_007, 29_989) + i % 7)
                 .toArray();
     }
 
     /** Has the prompt served and answers how many of its tokens were found in the cache. */
-    int generate(int[] prompt) {
+    public int generate(int[] prompt) {
         return cached(generateLater(prompt, 1).join());
     }
 
@@ -74,7 +74,7 @@ final class EngineClient implements AutoCloseable {
     }
 
     /** Has a completion of this text served and answers how many of its tokens were found in the cache. */
-    int complete(String prompt) {
+    public int complete(String prompt) {
         return cachedOf(http.post(
                 "/v1/completions",
                 new JsonObject().put("prompt", prompt).put("max_tokens", 1).encode()));
@@ -94,7 +94,7 @@ final class EngineClient implements AutoCloseable {
     }
 
     /** Serves so many prompts of this size that nothing else stays in the cache but what is pinned. */
-    void flood(int from, int count, int tokens) {
+    public void flood(int from, int count, int tokens) {
         List<CompletableFuture<Http.Answer>> answers = new ArrayList<>();
         for (int i = 0; i < count; i++) {
             answers.add(generateLater(prompt(from + i, tokens), 1));
@@ -102,16 +102,16 @@ final class EngineClient implements AutoCloseable {
         answers.forEach(answer -> cached(answer.join()));
     }
 
-    int flush() {
+    public int flush() {
         return http.post("/flush_cache", "").status();
     }
 
     /** Tokens that cannot be evicted; while nothing runs these are the pinned ones. */
-    long usedTokens() {
+    public long usedTokens() {
         return (long) metric("sglang:num_used_tokens");
     }
 
-    double metric(String name) {
+    public double metric(String name) {
         Matcher line = Pattern.compile("(?m)^" + name + "(\\{[^}]*})? (\\S+)$")
                 .matcher(http.get("/metrics").text());
         return line.find() ? Double.parseDouble(line.group(2)) : Double.NaN;
@@ -126,7 +126,7 @@ final class EngineClient implements AutoCloseable {
                 .sum();
     }
 
-    static JsonArray array(int[] tokens) {
+    public static JsonArray array(int[] tokens) {
         return new JsonArray(IntStream.of(tokens).boxed().toList());
     }
 

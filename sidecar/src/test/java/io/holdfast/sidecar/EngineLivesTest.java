@@ -7,6 +7,8 @@ import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.rules.fault.ServerFault;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.holdfast.rules.vllm.VllmSettings;
+import io.holdfast.sidecar.config.SidecarConfig;
+import io.holdfast.sidecar.fleet.Sidecar;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;

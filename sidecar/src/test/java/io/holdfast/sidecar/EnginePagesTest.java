@@ -2,7 +2,8 @@ package io.holdfast.sidecar;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.sidecar.EngineConfig.EngineType;
+import io.holdfast.sidecar.config.EngineConfig.EngineType;
+import io.holdfast.sidecar.look.Doctor;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -8,18 +8,18 @@ import org.zeromq.ZContext;
 import org.zeromq.ZMQ;
 
 /** An event socket whose sequence numbers are ours to choose, as an engine's network may make them look. */
-final class EventFeed implements AutoCloseable {
+public final class EventFeed implements AutoCloseable {
     private final ZContext context = new ZContext();
     private final ZMQ.Socket socket = context.createSocket(SocketType.PUB);
     private final KvEventEncoder encoder = new KvEventEncoder(KvEventEncoder.Dialect.SGLANG_MAPS);
     private long sequence;
 
-    EventFeed() {
+    public EventFeed() {
         socket.setLinger(0);
         socket.bind("tcp://127.0.0.1:*");
     }
 
-    String endpoint() {
+    public String endpoint() {
         return socket.getLastEndpoint();
     }
 
@@ -35,7 +35,7 @@ final class EventFeed implements AutoCloseable {
         send(encoder.finish(1, 0));
     }
 
-    void cleared() {
+    public void cleared() {
         encoder.cleared();
         send(encoder.finish(1, 0));
     }

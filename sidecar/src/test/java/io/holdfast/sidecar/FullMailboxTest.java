@@ -2,7 +2,13 @@ package io.holdfast.sidecar;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.sidecar.SidecarConfig.Listen;
+import io.holdfast.sidecar.config.ApiTokens;
+import io.holdfast.sidecar.config.HttpLimits;
+import io.holdfast.sidecar.config.SidecarConfig.Listen;
+import io.holdfast.sidecar.engine.EngineLink;
+import io.holdfast.sidecar.http.Access;
+import io.holdfast.sidecar.http.HttpApi;
+import io.holdfast.sidecar.view.Overviews;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Vertx;

@@ -20,7 +20,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
 /** A port that leads to a server while it is open, and where nothing listens while it is shut. */
-final class Gate implements AutoCloseable {
+public final class Gate implements AutoCloseable {
     /** Below those that systems give to outgoing connections, one of which could take the port while the gate is shut. */
     private static final int FIRST_PORT = 20_000;
 
@@ -34,17 +34,17 @@ final class Gate implements AutoCloseable {
     private ServerSocket listening;
     private Future<?> accepting = CompletableFuture.completedFuture("");
 
-    Gate(URI server) throws IOException {
+    public Gate(URI server) throws IOException {
         this.server = server;
         listening = listenSomewhere();
         port = listening.getLocalPort();
     }
 
-    URI uri() {
+    public URI uri() {
         return URI.create("http://127.0.0.1:" + port);
     }
 
-    void shut() throws IOException {
+    public void shut() throws IOException {
         Future<?> last;
         synchronized (this) {
             listening.close();

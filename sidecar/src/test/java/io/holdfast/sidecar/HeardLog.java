@@ -10,9 +10,9 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import org.slf4j.LoggerFactory;
 
 /** What one logger tells from now on, whoever tells it: the logger is the whole process's. */
-final class HeardLog implements AutoCloseable {
+public final class HeardLog implements AutoCloseable {
     /** A level and a message each. */
-    final List<String> lines = new CopyOnWriteArrayList<>();
+    public final List<String> lines = new CopyOnWriteArrayList<>();
 
     private final AppenderBase<ILoggingEvent> appender = new AppenderBase<>() {
         @Override
@@ -23,7 +23,7 @@ final class HeardLog implements AutoCloseable {
     private final Logger logger;
     private final Level before;
 
-    HeardLog(String name, Level least) {
+    public HeardLog(String name, Level least) {
         // While another thread sets logging up there is a stand-in for it.
         LoggerContext context = (LoggerContext)
                 Eventually.see("logging is set up", LoggerFactory::getILoggerFactory, LoggerContext.class::isInstance);

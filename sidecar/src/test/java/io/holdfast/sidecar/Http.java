@@ -2,6 +2,7 @@ package io.holdfast.sidecar;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.sidecar.http.ApiContract;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -16,39 +17,39 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /** A plain HTTP client of one server. */
-final class Http implements AutoCloseable {
+public final class Http implements AutoCloseable {
     private final HttpClient client =
             HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
     private final URI server;
 
-    Http(URI server) {
+    public Http(URI server) {
         this.server = server;
     }
 
     /** A status and a body. */
-    record Answer(int status, String text) {
-        JsonObject json() {
+    public record Answer(int status, String text) {
+        public JsonObject json() {
             return new JsonObject(text);
         }
 
-        String error() {
+        public String error() {
             return json().getString("detail");
         }
     }
 
-    Answer get(String path) {
+    public Answer get(String path) {
         return send("GET", path, "");
     }
 
-    Answer delete(String path) {
+    public Answer delete(String path) {
         return send("DELETE", path, "");
     }
 
-    Answer post(String path, String body) {
+    public Answer post(String path, String body) {
         return send("POST", path, body);
     }
 
-    Answer send(String method, String path, String body, String... headers) {
+    public Answer send(String method, String path, String body, String... headers) {
         try {
             return answer(method, path, client.send(request(method, path, body, headers), BodyHandlers.ofString()));
         } catch (IOException e) {

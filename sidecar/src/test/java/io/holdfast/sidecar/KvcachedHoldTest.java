@@ -10,6 +10,8 @@ import io.holdfast.events.VllmHashing.Form;
 import io.holdfast.rules.kvcached.KvcachedSettings;
 import io.holdfast.rules.kvcached.KvcachedSettings.EngineTag;
 import io.holdfast.rules.vllm.VllmSettings;
+import io.holdfast.sidecar.config.SidecarConfig;
+import io.holdfast.sidecar.fleet.Sidecar;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;

@@ -6,6 +6,7 @@ import io.holdfast.events.SglangBlockNames;
 import io.holdfast.rules.fault.EventFault;
 import io.holdfast.rules.fault.HttpFault;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
+import io.holdfast.sidecar.fleet.Sidecar;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;

@@ -11,10 +11,10 @@ import java.util.SplittableRandom;
 import java.util.stream.IntStream;
 
 /** What could have been learned, by a seed: as much of it as there can be, with numbers as long as they can be. */
-final class LearnedSamples {
+public final class LearnedSamples {
     private LearnedSamples() {}
 
-    static Learned most(long seed) {
+    public static Learned most(long seed) {
         SplittableRandom random = new SplittableRandom(seed);
         List<LearnedPrefix> prefixes = IntStream.range(0, 1024)
                 .mapToObj(i -> new LearnedPrefix(

@@ -17,7 +17,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 
 /** Somebody who listens to a stream of events until it ends, or until this is closed. */
-final class Listening implements AutoCloseable {
+public final class Listening implements AutoCloseable {
     private final HttpClient client =
             HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
     private final HttpResponse<InputStream> response;
@@ -26,13 +26,13 @@ final class Listening implements AutoCloseable {
     private final CompletableFuture<Void> over = new CompletableFuture<>();
 
     /** One event; the id is empty where it has none. */
-    record Event(String name, String id, String data) {
-        JsonObject json() {
+    public record Event(String name, String id, String data) {
+        public JsonObject json() {
             return new JsonObject(data);
         }
     }
 
-    Listening(URI stream, String... headers) {
+    public Listening(URI stream, String... headers) {
         HttpRequest.Builder request = HttpRequest.newBuilder(stream);
         if (headers.length > 0) {
             request.headers(headers);
@@ -76,23 +76,23 @@ final class Listening implements AutoCloseable {
         }
     }
 
-    int status() {
+    public int status() {
         return response.statusCode();
     }
 
-    String header(String name) {
+    public String header(String name) {
         return response.headers().firstValue(name).orElse("");
     }
 
-    List<Event> events() {
+    public List<Event> events() {
         return List.copyOf(events);
     }
 
-    List<String> comments() {
+    public List<String> comments() {
         return List.copyOf(comments);
     }
 
-    boolean over() {
+    public boolean over() {
         return over.isDone();
     }
 

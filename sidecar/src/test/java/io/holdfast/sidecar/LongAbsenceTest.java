@@ -2,7 +2,8 @@ package io.holdfast.sidecar;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.sidecar.SharedServices.Seams;
+import io.holdfast.sidecar.engine.SharedServices.Seams;
+import io.holdfast.sidecar.fleet.Sidecar;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -1,10 +1,13 @@
 package io.holdfast.sidecar;
 
+import io.holdfast.sidecar.config.ApiError;
+import io.holdfast.sidecar.config.ReloadReport;
+import io.holdfast.sidecar.http.Operations;
 import java.util.List;
 import java.util.Map;
 
 /** For an API without a process around it. */
-final class NoOperations implements Operations {
+public final class NoOperations implements Operations {
     @Override
     public List<String> notes() {
         return List.of();

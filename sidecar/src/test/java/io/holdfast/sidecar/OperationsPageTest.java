@@ -3,6 +3,7 @@ package io.holdfast.sidecar;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.core.budget.Budget.AlarmKind;
+import io.holdfast.sidecar.fleet.Sidecar;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;
 import java.io.IOException;

@@ -4,7 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.holdfast.rules.testing.HeadlessBrowser;
-import io.holdfast.sidecar.SidecarConfig.Listen;
+import io.holdfast.sidecar.config.HttpLimits;
+import io.holdfast.sidecar.config.SidecarConfig.Listen;
+import io.holdfast.sidecar.http.CannedPage;
+import io.holdfast.sidecar.http.ServedApi;
+import io.holdfast.sidecar.view.EngineOverview;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;

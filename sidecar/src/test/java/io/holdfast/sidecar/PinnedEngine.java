@@ -9,7 +9,9 @@ import io.holdfast.embed.ledger.LedgerFiles;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
-import io.holdfast.sidecar.SharedServices.Seams;
+import io.holdfast.sidecar.config.SidecarConfig;
+import io.holdfast.sidecar.engine.SharedServices.Seams;
+import io.holdfast.sidecar.fleet.Sidecar;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Vertx;
@@ -22,18 +24,18 @@ import java.util.List;
 import java.util.function.UnaryOperator;
 
 /** An engine that pins, behind a gate, for sidecars that come and go. */
-final class PinnedEngine implements AutoCloseable {
-    static final int[] PREFIX = EngineClient.prompt(1, 512);
+public final class PinnedEngine implements AutoCloseable {
+    public static final int[] PREFIX = EngineClient.prompt(1, 512);
 
-    final Vertx vertx = Vertx.vertx();
-    final Emulator emulator;
-    final EngineClient engine;
-    final Gate gate;
+    public final Vertx vertx = Vertx.vertx();
+    public final Emulator emulator;
+    public final EngineClient engine;
+    public final Gate gate;
     final Path state;
     /** How often sidecars that are started from now on read the engine's numbers. */
     int readingsMillis = 50;
 
-    PinnedEngine(Path state, EmulatorSettings settings) throws IOException {
+    public PinnedEngine(Path state, EmulatorSettings settings) throws IOException {
         this(state, settings, there -> there);
     }
 
@@ -45,12 +47,12 @@ final class PinnedEngine implements AutoCloseable {
         gate = new Gate(between.apply(emulator.uri()));
     }
 
-    static PinnedEngine start(Path state) throws IOException {
+    public static PinnedEngine start(Path state) throws IOException {
         return new PinnedEngine(state, TestBed.fast().withVariant(Variant.PIN_GPU));
     }
 
     /** A sidecar that reaches the engine's HTTP through the gate and its events past it. */
-    Sidecar sidecar(String engineKeys) {
+    public Sidecar sidecar(String engineKeys) {
         return sidecar(engineKeys, Seams.none());
     }
 
@@ -73,7 +75,7 @@ final class PinnedEngine implements AutoCloseable {
      * Has a sidecar hold the prefix and end without reaching the engine, as if it had been killed; the hold itself is
      * forgotten, so that nobody pins the prefix again.
      */
-    void leaveAPin() throws IOException {
+    public void leaveAPin() throws IOException {
         leaveAPin("");
         assertThat(engine.usedTokens()).as("nobody unpinned").isEqualTo(512);
     }
@@ -96,7 +98,7 @@ final class PinnedEngine implements AutoCloseable {
         assertThat(outstanding()).hasSize(1);
     }
 
-    List<LedgerLine.Entry> outstanding() throws IOException {
+    public List<LedgerLine.Entry> outstanding() throws IOException {
         try (FileLedgerStore store = FileLedgerStore.open(state, "demo", LedgerFiles.SYSTEM)) {
             return new Ledger(store).outstanding();
         }
@@ -110,7 +112,7 @@ final class PinnedEngine implements AutoCloseable {
         }
     }
 
-    Path ledgerFile() {
+    public Path ledgerFile() {
         return state.resolve("demo.ledger");
     }
 

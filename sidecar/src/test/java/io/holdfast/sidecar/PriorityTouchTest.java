@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.rules.sglang.SglangSettings.Eviction;
+import io.holdfast.sidecar.fleet.Sidecar;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
 import java.util.Arrays;

@@ -11,16 +11,16 @@ import java.util.List;
 import java.util.Optional;
 
 /** Connections on which anything at all can be said. */
-final class RawClient implements AutoCloseable {
+public final class RawClient implements AutoCloseable {
     private final int port;
     private final List<Socket> open = new ArrayList<>();
 
-    RawClient(URI server) {
+    public RawClient(URI server) {
         port = server.getPort();
     }
 
     /** A connection that stays open until this client is closed. */
-    Socket open() throws IOException {
+    public Socket open() throws IOException {
         Socket socket = socket();
         open.add(socket);
         return socket;
@@ -42,12 +42,12 @@ final class RawClient implements AutoCloseable {
         }
     }
 
-    String exchange(String request) {
+    public String exchange(String request) {
         return exchange(bytes(request));
     }
 
     /** Whether all of it could be sent. */
-    static boolean send(Socket socket, byte[] bytes) {
+    public static boolean send(Socket socket, byte[] bytes) {
         try {
             socket.getOutputStream().write(bytes);
             socket.getOutputStream().flush();
@@ -57,12 +57,12 @@ final class RawClient implements AutoCloseable {
         }
     }
 
-    static boolean send(Socket socket, String text) {
+    public static boolean send(Socket socket, String text) {
         return send(socket, bytes(text));
     }
 
     /** What comes until the other side ends the connection, in whatever way. */
-    static String read(Socket socket) {
+    public static String read(Socket socket) {
         StringBuilder text = new StringBuilder();
         byte[] buffer = new byte[8192];
         try {
@@ -78,7 +78,7 @@ final class RawClient implements AutoCloseable {
     }
 
     /** The head of the next answer; empty when there is none before the connection ends. */
-    static Optional<String> head(Socket socket) {
+    public static Optional<String> head(Socket socket) {
         StringBuilder text = new StringBuilder();
         try {
             while (text.indexOf("\r\n\r\n") < 0) {
@@ -94,22 +94,22 @@ final class RawClient implements AutoCloseable {
         return Optional.of(text.toString());
     }
 
-    static String get(String path) {
+    public static String get(String path) {
         return "GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     }
 
     /** The head of a request for a hold, with a body of this length to come. */
-    static String holdOf(long length) {
+    public static String holdOf(long length) {
         return "POST " + SidecarClient.HOLDS + " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                 + "Content-Length: " + length + "\r\n\r\n";
     }
 
-    static byte[] bytes(String text) {
+    public static byte[] bytes(String text) {
         return text.getBytes(StandardCharsets.ISO_8859_1);
     }
 
     /** Closes every connection that is open. */
-    void hangUp() {
+    public void hangUp() {
         for (Socket socket : open) {
             try {
                 socket.close();

@@ -4,7 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.emulator.Emulator;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
-import io.holdfast.sidecar.SharedServices.Seams;
+import io.holdfast.sidecar.config.ConfigSources;
+import io.holdfast.sidecar.config.SidecarConfig;
+import io.holdfast.sidecar.engine.SharedServices.Seams;
+import io.holdfast.sidecar.fleet.Reloads;
+import io.holdfast.sidecar.fleet.Sidecar;
+import io.holdfast.sidecar.ledger.StateDirectory;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Vertx;

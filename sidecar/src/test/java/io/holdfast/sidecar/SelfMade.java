@@ -1,5 +1,7 @@
 package io.holdfast.sidecar;
 
+import io.holdfast.sidecar.config.PemFiles;
+import io.holdfast.sidecar.config.TlsConfig;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

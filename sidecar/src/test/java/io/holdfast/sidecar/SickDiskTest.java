@@ -2,7 +2,8 @@ package io.holdfast.sidecar;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.sidecar.SharedServices.Seams;
+import io.holdfast.sidecar.engine.SharedServices.Seams;
+import io.holdfast.sidecar.fleet.Sidecar;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -10,22 +10,22 @@ import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 
 /** Someone who asks a sidecar for holds, on the engine {@code demo} unless another one is named. */
-final class SidecarClient implements AutoCloseable {
-    static final String HOLDS = "/api/v1/engines/demo/holds";
+public final class SidecarClient implements AutoCloseable {
+    public static final String HOLDS = "/api/v1/engines/demo/holds";
 
-    final Http http;
+    public final Http http;
     private final String engine;
 
-    SidecarClient(URI sidecar) {
+    public SidecarClient(URI sidecar) {
         this(sidecar, "demo");
     }
 
-    SidecarClient(URI sidecar, String engine) {
+    public SidecarClient(URI sidecar, String engine) {
         this.engine = "/api/v1/engines/" + engine;
         http = new Http(sidecar);
     }
 
-    Http.Answer hold(int[] tokens, double leaseSeconds) {
+    public Http.Answer hold(int[] tokens, double leaseSeconds) {
         return http.post(
                 engine + "/holds",
                 new JsonObject()
@@ -34,7 +34,7 @@ final class SidecarClient implements AutoCloseable {
                         .encode());
     }
 
-    Http.Answer hold(long[] hashes, double leaseSeconds) {
+    public Http.Answer hold(long[] hashes, double leaseSeconds) {
         return http.post(
                 engine + "/holds",
                 new JsonObject()
@@ -45,32 +45,32 @@ final class SidecarClient implements AutoCloseable {
                         .encode());
     }
 
-    JsonObject engine() {
+    public JsonObject engine() {
         return http.get(engine).json();
     }
 
-    List<JsonObject> holds() {
+    public List<JsonObject> holds() {
         Http.Answer answer = http.get(engine + "/holds");
         assertThat(answer.status()).as(answer.text()).isEqualTo(200);
         JsonArray holds = answer.json().getJsonArray("holds");
         return IntStream.range(0, holds.size()).mapToObj(holds::getJsonObject).toList();
     }
 
-    JsonObject holdById(String id) {
+    public JsonObject holdById(String id) {
         return http.get(engine + "/holds/" + id).json();
     }
 
-    Http.Answer release(String id) {
+    public Http.Answer release(String id) {
         return http.delete(engine + "/holds/" + id);
     }
 
-    JsonObject holdIn(String id, String state) {
+    public JsonObject holdIn(String id, String state) {
         return Eventually.see(
                 "hold " + id + " is " + state, () -> holdById(id), hold -> state.equals(hold.getString("state")));
     }
 
     /** Waits until the sidecar says that it can look after its engines. */
-    void ready() {
+    public void ready() {
         Eventually.see("readyz is 200", () -> http.get("/readyz"), answer -> answer.status() == 200);
     }
 
@@ -79,7 +79,7 @@ final class SidecarClient implements AutoCloseable {
      *
      * <p>A subscription that has connected may still miss what is published in the same moment.
      */
-    void meet(EngineClient engine) {
+    public void meet(EngineClient engine) {
         ready();
         hear(engine);
         assertThat(engine.flush()).isEqualTo(200);
@@ -90,7 +90,7 @@ final class SidecarClient implements AutoCloseable {
     }
 
     /** Waits until the sidecar hears the engine, whether it is ready or not. */
-    void hear(EngineClient engine) {
+    public void hear(EngineClient engine) {
         int[] number = {500_000};
         Eventually.see(
                 "the sidecar hears what the engine stores",
@@ -102,7 +102,7 @@ final class SidecarClient implements AutoCloseable {
     }
 
     /** Asks for a hold, waits until it is held, and answers its id. */
-    String held(int[] tokens) {
+    public String held(int[] tokens) {
         Http.Answer answer = hold(tokens, 3600);
         assertThat(answer.status()).as(answer.text()).isEqualTo(201);
         String id = answer.json().getString("id");

@@ -9,6 +9,7 @@ import io.holdfast.rules.fault.EventFault;
 import io.holdfast.rules.fault.Fault;
 import io.holdfast.rules.fault.HttpFault;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
+import io.holdfast.sidecar.fleet.Sidecar;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.io.UncheckedIOException;

@@ -2,7 +2,11 @@ package io.holdfast.sidecar;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.sidecar.SidecarConfig.Listen;
+import io.holdfast.sidecar.config.HttpLimits;
+import io.holdfast.sidecar.config.SidecarConfig;
+import io.holdfast.sidecar.config.SidecarConfig.Listen;
+import io.holdfast.sidecar.fleet.Sidecar;
+import io.holdfast.sidecar.http.ServedApi;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;

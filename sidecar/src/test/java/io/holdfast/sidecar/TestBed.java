@@ -3,21 +3,23 @@ package io.holdfast.sidecar;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
+import io.holdfast.sidecar.config.SidecarConfig;
+import io.holdfast.sidecar.fleet.Sidecar;
 import io.vertx.core.Vertx;
 import java.net.URI;
 import java.nio.file.Path;
 import java.util.function.Function;
 
 /** An emulated engine, a sidecar beside it, and a client of each. */
-final class TestBed implements AutoCloseable {
-    static final int BLOCK = 16;
-    static final int CAPACITY = 4096;
+public final class TestBed implements AutoCloseable {
+    public static final int BLOCK = 16;
+    public static final int CAPACITY = 4096;
 
     final Vertx vertx = Vertx.vertx();
-    final Emulator emulator;
-    final EngineClient engine;
-    final Sidecar sidecar;
-    final SidecarClient client;
+    public final Emulator emulator;
+    public final EngineClient engine;
+    public final Sidecar sidecar;
+    public final SidecarClient client;
     /** What both had counted when the sidecar last knew all of the cache. */
     private long publishedWhenMet;
 
@@ -35,11 +37,11 @@ final class TestBed implements AutoCloseable {
     }
 
     /** With an engine that can pin. */
-    static TestBed pinning(Path state) {
+    public static TestBed pinning(Path state) {
         return with(fast().withVariant(Variant.PIN_GPU), state, "");
     }
 
-    static TestBed with(EmulatorSettings settings, Path state, String engineKeys) {
+    public static TestBed with(EmulatorSettings settings, Path state, String engineKeys) {
         TestBed bed = new TestBed(settings, state, engineKeys);
         bed.meet();
         return bed;
@@ -70,7 +72,7 @@ final class TestBed implements AutoCloseable {
      * <p>Answers and events are two ways, and neither waits for the other: whoever asserts what the sidecar knows, or
      * begins something that earlier requests are not to be part of, waits here first. Not for a stream that loses batches.
      */
-    void heard() {
+    public void heard() {
         long published = emulator.publishedBatches() - publishedWhenMet;
         Eventually.see(
                 "the sidecar has handled " + published + " batches",
@@ -83,7 +85,7 @@ final class TestBed implements AutoCloseable {
     }
 
     /** An engine that answers as fast as it can. */
-    static EmulatorSettings fast() {
+    public static EmulatorSettings fast() {
         return EmulatorSettings.defaults()
                 .withCapacityTokens(CAPACITY)
                 .withPageTokens(BLOCK)
@@ -96,11 +98,11 @@ final class TestBed implements AutoCloseable {
      * Small promises, so that the hard guard leaves most of a small cache to pins; pin_blocks, and no requests of the
      * sidecar's own, unless asked for, since most tests say themselves what is in the cache.
      */
-    static SidecarConfig config(Path state, URI engine, String engineKeys) {
+    public static SidecarConfig config(Path state, URI engine, String engineKeys) {
         return SidecarConfig.parse(yaml(state, engine, engineKeys), "test.yaml");
     }
 
-    static String yaml(Path state, URI engine, String engineKeys) {
+    public static String yaml(Path state, URI engine, String engineKeys) {
         String keys = (engineKeys.contains("priming:") ? "" : "priming: false, ")
                 + (engineKeys.contains("backend:") ? "" : "backend: pin_blocks, ")
                 + engineKeys;

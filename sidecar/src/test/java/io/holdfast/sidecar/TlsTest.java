@@ -5,7 +5,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.holdfast.emulator.Emulator;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
-import io.holdfast.sidecar.SharedServices.Seams;
+import io.holdfast.sidecar.config.ConfigSources;
+import io.holdfast.sidecar.config.PemFiles;
+import io.holdfast.sidecar.config.SidecarException;
+import io.holdfast.sidecar.config.TlsConfig;
+import io.holdfast.sidecar.engine.SharedServices.Seams;
+import io.holdfast.sidecar.fleet.Reloads;
+import io.holdfast.sidecar.fleet.Sidecar;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Vertx;

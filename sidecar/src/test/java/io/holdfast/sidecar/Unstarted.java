@@ -1,7 +1,13 @@
 package io.holdfast.sidecar;
 
 import io.holdfast.embed.ledger.LedgerFiles;
-import io.holdfast.sidecar.EngineConfig.EngineType;
+import io.holdfast.sidecar.config.EngineConfig;
+import io.holdfast.sidecar.config.EngineConfig.EngineType;
+import io.holdfast.sidecar.config.SidecarConfig;
+import io.holdfast.sidecar.engine.EngineLink;
+import io.holdfast.sidecar.engine.EventThread;
+import io.holdfast.sidecar.engine.SharedServices;
+import io.holdfast.sidecar.store.StrayLedgers;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.net.URI;
@@ -14,18 +20,18 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 
 /** Engines that nobody asks, on an event thread that runs when a test wants it to. */
-final class Unstarted implements AutoCloseable {
-    final ExecutorService executor = Executors.newVirtualThreadPerTaskExecutor();
-    final EventThread thread = new EventThread(System::nanoTime, 10);
+public final class Unstarted implements AutoCloseable {
+    public final ExecutorService executor = Executors.newVirtualThreadPerTaskExecutor();
+    public final EventThread thread = new EventThread(System::nanoTime, 10);
     private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
     private final ScheduledExecutorService watch = Executors.newSingleThreadScheduledExecutor();
     private final Path state;
 
-    Unstarted(Path state) {
+    public Unstarted(Path state) {
         this.state = state;
     }
 
-    EngineLink engine(String id) throws IOException {
+    public EngineLink engine(String id) throws IOException {
         return EngineLink.open(
                 EngineConfig.of(id, EngineType.SGLANG, URI.create("http://127.0.0.1:9")),
                 state,
@@ -44,7 +50,7 @@ final class Unstarted implements AutoCloseable {
     }
 
     /** Leaves no room for another wish. */
-    static void fillMailbox(EngineLink engine) {
+    public static void fillMailbox(EngineLink engine) {
         CompletionStage<?> wish = engine.controller().release(1);
         while (!wish.toCompletableFuture().isCompletedExceptionally()) {
             wish = engine.controller().release(1);

@@ -8,6 +8,8 @@ import io.holdfast.events.VllmHashing;
 import io.holdfast.events.VllmHashing.Algorithm;
 import io.holdfast.events.VllmHashing.Form;
 import io.holdfast.rules.vllm.VllmSettings;
+import io.holdfast.sidecar.config.SidecarConfig;
+import io.holdfast.sidecar.fleet.Sidecar;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;

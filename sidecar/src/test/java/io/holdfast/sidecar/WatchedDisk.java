@@ -19,10 +19,10 @@ import java.util.concurrent.CountDownLatch;
 import java.util.function.Predicate;
 
 /** The system's files, with what is done to them written down, and made full, read-only or hanging at will. */
-final class WatchedDisk implements LedgerFiles {
+public final class WatchedDisk implements LedgerFiles {
     /** What a call on a file is to come to. */
     @FunctionalInterface
-    interface Trouble {
+    public interface Trouble {
         void at(String call) throws IOException;
     }
 
@@ -46,7 +46,7 @@ final class WatchedDisk implements LedgerFiles {
         return disk;
     }
 
-    static Trouble failing(Predicate<String> which) {
+    public static Trouble failing(Predicate<String> which) {
         return call -> {
             if (which.test(call)) {
                 throw new IOException("No space left on device");
@@ -54,7 +54,7 @@ final class WatchedDisk implements LedgerFiles {
         };
     }
 
-    void trouble(Trouble now) {
+    public void trouble(Trouble now) {
         trouble = now;
     }
 
@@ -71,7 +71,7 @@ final class WatchedDisk implements LedgerFiles {
         });
     }
 
-    List<String> calls() {
+    public List<String> calls() {
         return calls;
     }
 

@@ -11,6 +11,8 @@ import io.holdfast.http.EngineHttp;
 import io.holdfast.http.EngineHttpSettings;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.holdfast.sglang.PinBlocksBackend;
+import io.holdfast.sidecar.config.SidecarConfig;
+import io.holdfast.sidecar.fleet.Sidecar;
 import io.vertx.core.Vertx;
 import java.nio.file.Path;
 import java.time.Duration;

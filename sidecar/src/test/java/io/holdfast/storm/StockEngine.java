@@ -5,7 +5,7 @@ import io.holdfast.rules.sglang.SglangSettings;
 import io.holdfast.rules.sglang.SglangSettings.Eviction;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.holdfast.sidecar.AsConfigured;
-import io.holdfast.sidecar.EngineConfig.EngineType;
+import io.holdfast.sidecar.config.EngineConfig.EngineType;
 import io.holdfast.storm.StormSidecar.Way;
 
 /** An engine as it is released, with the sizes that its operator chose. */

@@ -63,7 +63,7 @@ import java.util.function.Supplier;
  */
 
 /** The load generator's side of the wire. Handed-in times are bounds, not measurements. */
-final class EngineClient implements AutoCloseable {
+public final class EngineClient implements AutoCloseable {
     private static final int CONNECT_MILLIS = 10_000;
     private static final int STARTS_AT_A_TIME = 4;
 

@@ -159,7 +159,7 @@ public record HttpSettings(
     }
 
     /** The most that a request may take. */
-    Duration limit(LoadRequest request) {
+    public Duration limit(LoadRequest request) {
         return isWhole(request) ? bare.orElse(requestTimeout) : requestTimeout;
     }
 
@@ -172,7 +172,7 @@ public record HttpSettings(
                 .collect(Collectors.joining(", "));
     }
 
-    byte[] body(LoadRequest request) {
+    public byte[] body(LoadRequest request) {
         return body(request, true);
     }
 

@@ -101,7 +101,7 @@ public final class MarkdownReport {
     }
 
     /** Names to the left, numbers to the right. */
-    static void table(StringBuilder out, RunTables.Table table) {
+    public static void table(StringBuilder out, RunTables.Table table) {
         out.append(table.heads().stream().collect(Collectors.joining(" | ", "| ", " |\n")));
         out.append("|---").append("|---:".repeat(table.heads().size() - 1)).append("|\n");
         table.rows()
@@ -127,7 +127,7 @@ public final class MarkdownReport {
     }
 
     /** What a server or a user wrote must not become a table or a link. */
-    static String escaped(String text) {
+    public static String escaped(String text) {
         return text.replaceAll("[\\p{Cntrl}]", " ").replaceAll("([\\\\`*_\\[\\]<>|#])", "\\\\$1");
     }
 }

@@ -16,7 +16,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /** What a run shows beside its verdict, as tables and sentences for a page and for Markdown alike. */
-record RunTables(RunMeasures measures, boolean closed) {
+public record RunTables(RunMeasures measures, boolean closed) {
     /** Which quantities of requests a reader is shown; the JSON has all. */
     private static final Pattern SHOWN = Pattern.compile("(ttft|itl|tpot|e2e)_(mean|p[0-9.]+)");
 
@@ -34,7 +34,7 @@ record RunTables(RunMeasures measures, boolean closed) {
             + " of an arm together; rates are those of a leg, averaged over legs. They describe and decide nothing.";
 
     /** A table; the first column of a row is its name. */
-    record Table(List<String> heads, List<List<String>> rows) {}
+    public record Table(List<String> heads, List<List<String>> rows) {}
 
     /** The answer on spread, in a sentence or two. */
     List<String> spread() {

@@ -1,8 +1,8 @@
 package io.holdfast.loadtest.workload;
 
 import io.holdfast.loadtest.LoadTestException;
-import io.holdfast.loadtest.replay.Trace;
-import io.holdfast.loadtest.replay.TraceFile;
+import io.holdfast.loadtest.trace.Trace;
+import io.holdfast.loadtest.trace.TraceFile;
 import java.math.BigDecimal;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;

@@ -17,11 +17,11 @@ public record Phase(Role role, int cycle, List<LoadRequest> requests, boolean is
     }
 
     /** Requests whose turns come when others are over. */
-    Phase(Role role, int cycle, List<LoadRequest> requests, boolean isFlood) {
+    public Phase(Role role, int cycle, List<LoadRequest> requests, boolean isFlood) {
         this(role, cycle, requests, isFlood, List.of());
     }
 
-    Phase(Role role, int cycle, List<LoadRequest> requests) {
+    public Phase(Role role, int cycle, List<LoadRequest> requests) {
         this(role, cycle, requests, role == Role.FLOOD);
     }
 

@@ -54,7 +54,7 @@ import java.util.stream.LongStream;
  *
  * There is no second thread and no other clock, so a run is a pure function of its seeds.
  */
-final class VirtualEngine implements EngineUnderTest {
+public final class VirtualEngine implements EngineUnderTest {
     private static final int[] SMALLEST = {7, 8, 9, 10};
     /** The number of the stream of chances that events are lost by; far above those of lives. */
     private static final int LOSSES = 1_000;
@@ -93,7 +93,7 @@ final class VirtualEngine implements EngineUnderTest {
     private boolean keepsAnswers;
     private final VirtualEvents events;
 
-    VirtualEngine(Rules rules, Speed speed, List<Fault> faults, VirtualTime time) {
+    public VirtualEngine(Rules rules, Speed speed, List<Fault> faults, VirtualTime time) {
         this.rules = rules;
         this.speed = speed;
         this.now = speed;

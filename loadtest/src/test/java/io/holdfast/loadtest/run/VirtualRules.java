@@ -23,10 +23,10 @@ import java.util.OptionalLong;
 import java.util.function.Consumer;
 
 /** The two engines that a load test can run against in virtual time. */
-final class VirtualRules {
+public final class VirtualRules {
     private VirtualRules() {}
 
-    static VirtualEngine.Rules sglang(SglangSettings settings) {
+    public static VirtualEngine.Rules sglang(SglangSettings settings) {
         return new VirtualEngine.Rules() {
             @Override
             public VirtualEngine.Running start(

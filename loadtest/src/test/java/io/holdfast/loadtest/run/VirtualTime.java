@@ -8,7 +8,7 @@ import java.util.SplittableRandom;
  * A clock for both sides of a load test that jumps to what is waited for, a little late each time as on a real machine.
  * The same seed gives the same lateness.
  */
-final class VirtualTime implements RunClock, EngineClock {
+public final class VirtualTime implements RunClock, EngineClock {
     private static final Instant START = Instant.parse("2026-11-22T00:00:00Z");
     private static final double SPIKES = 0.01;
     private static final double SPIKE_FACTOR = 20;
@@ -19,7 +19,7 @@ final class VirtualTime implements RunClock, EngineClock {
     private long now;
 
     /** @param meanLatenessMicros of every wake-up; one in a hundred is twenty times as late */
-    VirtualTime(long seed, double meanLatenessMicros) {
+    public VirtualTime(long seed, double meanLatenessMicros) {
         this.seed = seed;
         this.random = new SplittableRandom(seed);
         this.meanLatenessNanos = 1e3 * meanLatenessMicros;

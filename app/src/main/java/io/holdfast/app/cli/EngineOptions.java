@@ -1,0 +1,71 @@
+package io.holdfast.app.cli;
+
+import io.holdfast.sidecar.engine.EngineTarget;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/** Which engine to look at: what {@code doctor} and {@code observe} share. */
+public final class EngineOptions {
+    @Option(
+            names = "--engine",
+            paramLabel = "URL",
+            required = true,
+            description = "Where the engine serves HTTP, such as http://127.0.0.1:30000.")
+    private String url = "";
+
+    @Option(names = "--type", paramLabel = "NAME", description = "sglang or vllm (default: found out).")
+    private @Nullable String type;
+
+    @Option(
+            names = "--events",
+            paramLabel = "tcp://HOST:PORT",
+            description = "Where it publishes KV events (default: what an SGLang says; of a vLLM port 5557).")
+    private @Nullable String events;
+
+    @Option(
+            names = "--replay",
+            paramLabel = "tcp://HOST:PORT",
+            description = "Where it answers for past events (default: what an SGLang says; of a vLLM nowhere).")
+    private @Nullable String replay;
+
+    @Option(
+            names = "--topic",
+            paramLabel = "TEXT",
+            description = "The topic it publishes under (default: what an SGLang says; of a vLLM any).")
+    private @Nullable String topic;
+
+    @Option(
+            names = "--api-key-env",
+            paramLabel = "VARIABLE",
+            description = "The environment variable that has the engine's key (default: no key is sent).")
+    private @Nullable String apiKeyEnv;
+
+    public EngineOptions() {}
+
+    public String url() {
+        return url;
+    }
+
+    /** What is sent with each request to the engine; nothing where it needs no key. */
+    public Map<String, String> headers(Map<String, String> environment) {
+        return Optional.ofNullable(apiKeyEnv)
+                .map(name ->
+                        Optional.ofNullable(environment.get(name)).orElse("").strip())
+                .filter(key -> !key.isEmpty())
+                .map(key -> Map.of("Authorization", "Bearer " + key))
+                .orElse(Map.of());
+    }
+
+    public EngineTarget target(Optional<String> kvcachedSegment) {
+        return new EngineTarget(
+                url,
+                Optional.ofNullable(type),
+                Optional.ofNullable(events),
+                Optional.ofNullable(replay),
+                Optional.ofNullable(topic),
+                kvcachedSegment,
+                Optional.ofNullable(apiKeyEnv));
+    }
+}

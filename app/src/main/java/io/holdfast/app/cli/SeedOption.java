@@ -1,0 +1,20 @@
+package io.holdfast.app.cli;
+
+import picocli.CommandLine.Option;
+
+/** What a preset draws by. */
+public final class SeedOption {
+    @Option(
+            names = "--seed",
+            paramLabel = "N",
+            defaultValue = "42",
+            description =
+                    "Draws texts, and lengths, times and orders where they are drawn (default: ${DEFAULT-VALUE}).")
+    private long seed;
+
+    public SeedOption() {}
+
+    public long seed() {
+        return seed;
+    }
+}

@@ -1,0 +1,86 @@
+package io.holdfast.app.loadtest;
+
+import io.holdfast.app.cli.ExitCode;
+import io.holdfast.loadtest.analysis.Result;
+import io.holdfast.loadtest.journal.Journal;
+import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.Callable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** Baseline and pinned legs against a server, judged. */
+@Command(
+        name = "ab",
+        aliases = "run",
+        description = {
+            "A/A, normal and reversed order in seeded random rounds, judged with controls. What holds the prefix in"
+                    + " pinned legs is --hold, a sidecar or a command of your own.",
+            "The engine's cache is flushed before every leg where it has a route for that: use an engine that serves"
+                    + " nobody else."
+        },
+        footer = {
+            "",
+            "Examples:",
+            "  holdfast loadtest ab --engine http://127.0.0.1:30000 --hold session --plan",
+            "  holdfast loadtest ab --engine http://127.0.0.1:8000 --hold keep-warm",
+            "  holdfast loadtest ab --engine http://127.0.0.1:30000 --hold automatic \\",
+            "      --sidecar http://127.0.0.1:8471 --engine-id main",
+            "  holdfast loadtest ab --router http://127.0.0.1:8080 --hold keep-warm \\",
+            "      --engine http://127.0.0.1:8000 --engine http://127.0.0.1:8001"
+        },
+        sortOptions = false)
+public final class LoadtestAbCommand implements Callable<Integer> {
+    @Spec
+    private CommandSpec spec = CommandSpec.create();
+
+    @Mixin
+    private AbOptions options = new AbOptions();
+
+    @Mixin
+    private JournalOptions journal = new JournalOptions();
+
+    @Option(
+            names = "--plan",
+            description = "Say what would be sent and how long it would take, by a few requests, and end.")
+    private boolean planOnly;
+
+    @Mixin
+    private ExpectOptions expect = new ExpectOptions();
+
+    @Mixin
+    private OutputOptions output = new OutputOptions();
+
+    LoadtestAbCommand() {}
+
+    @Override
+    public Integer call() {
+        output.check();
+        AbOptions.Ab ab = options.ab();
+        Path file = journal.file(spec.name());
+        if (planOnly) {
+            return LoadtestBench.untilStopped(
+                    output.beside(spec.commandLine()),
+                    bench -> options.plan(
+                            ab, file, bench, output.isJson(), spec.commandLine().getOut()),
+                    () -> ExitCode.STOPPED);
+        }
+        JournalOptions.checkFolder(file);
+        Journal.refuseExisting(file);
+        if (output.isBackground()) {
+            return output.begin(spec.commandLine(), file, journal.isNamed(), () -> Files.exists(file));
+        }
+        PrintWriter out = spec.commandLine().getOut();
+        PrintWriter beside = output.beside(spec.commandLine());
+        return LoadtestBench.untilStopped(out, beside, output, file, options.again(), bench -> {
+            Result result = options.run(ab, file, bench, output.progress(spec.commandLine(), bench.clock()), beside);
+            beside.println("The journal is " + file + ".");
+            beside.flush();
+            return output.report(spec.commandLine(), result, expect);
+        });
+    }
+}

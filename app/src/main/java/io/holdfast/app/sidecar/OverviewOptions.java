@@ -1,0 +1,34 @@
+package io.holdfast.app.sidecar;
+
+import io.holdfast.sidecar.client.OverviewCalls;
+import java.net.URI;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/** Which running sidecar is looked at, and with which token. */
+final class OverviewOptions {
+    @Option(
+            names = "--sidecar",
+            paramLabel = "URL",
+            defaultValue = "http://127.0.0.1:8471",
+            description = "Where the sidecar's API is (default: ${DEFAULT-VALUE}).")
+    private URI sidecar = URI.create("http://127.0.0.1:8471");
+
+    @Option(
+            names = "--token-env",
+            paramLabel = "VARIABLE",
+            description = "The environment variable that has its read token, or the act token, with which reasons are"
+                    + " told too (default: none is sent).")
+    private @Nullable String tokenEnv;
+
+    OverviewOptions() {}
+
+    OverviewCalls open() {
+        return OverviewCalls.open(sidecar, Optional.ofNullable(tokenEnv));
+    }
+
+    URI sidecar() {
+        return sidecar;
+    }
+}

@@ -1,0 +1,261 @@
+package io.holdfast.app.sidecar;
+
+import io.holdfast.app.cli.CommandException;
+import io.holdfast.app.cli.ExitCode;
+import io.holdfast.app.cli.UntilStopped;
+import io.holdfast.sidecar.config.ConfigSources;
+import io.holdfast.sidecar.config.ConfigSources.Setting;
+import io.holdfast.sidecar.config.EffectiveConfig;
+import io.holdfast.sidecar.config.SidecarConfig;
+import io.holdfast.sidecar.config.SidecarException;
+import io.holdfast.sidecar.engine.EngineTarget;
+import io.holdfast.sidecar.fleet.Follower;
+import io.holdfast.sidecar.fleet.Sidecar;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.vertx.core.Vertx;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** Runs the sidecar until it is told to stop, then releases what it holds. */
+@Command(
+        name = "sidecar",
+        description = {
+            "The process beside the engine: follows its KV events, holds what is asked for, explains itself.",
+            "",
+            "Every key of the configuration can be set by a flag, by a variable or in the file, and counts in that"
+                    + " order: --set engines.main.share=0.3, HOLDFAST_ENGINES_MAIN_SHARE=0.3, or share: 0.3 under the"
+                    + " engine main. SIGHUP reads all of it again."
+        },
+        sortOptions = false)
+public final class SidecarCommand implements Callable<Integer> {
+    private static final String API_KEY = "engines.main.apiKeyEnv=";
+    private static final Logger LOG = LoggerFactory.getLogger(LogSetup.ALWAYS);
+
+    @Spec
+    private CommandSpec spec = CommandSpec.create();
+
+    @Option(
+            names = "--config",
+            paramLabel = "FILE",
+            description =
+                    "The configuration, YAML; also HOLDFAST_CONFIG. None is needed where --engine or variables say"
+                            + " enough.")
+    private @Nullable Path config;
+
+    @Option(
+            names = "--set",
+            paramLabel = "KEY=VALUE",
+            description = "One key, such as listen.port=9000 or engines.main.share=0.3; as often as you like.")
+    private List<String> settings = new ArrayList<>();
+
+    @Option(names = "--engine", paramLabel = "URL", description = "An engine called main: engines.main.url.")
+    private @Nullable String engine;
+
+    @Option(
+            names = "--engine-type",
+            paramLabel = "TYPE",
+            description = "engines.main.type: sglang or vllm; where nothing says it, --engine is asked what it is.")
+    private @Nullable String engineType;
+
+    @Option(names = "--port", paramLabel = "PORT", description = "listen.port.")
+    private @Nullable String port;
+
+    @Option(names = "--state-directory", paramLabel = "DIR", description = "stateDirectory.")
+    private @Nullable String stateDirectory;
+
+    @Option(
+            names = "--check-config",
+            description = "Say whether the configuration, and what it names on this machine, is sound, and stop.")
+    private boolean checkOnly;
+
+    @Option(
+            names = "--print-config",
+            description = "Print all that holds, defaults as well, ready to be read again, and stop.")
+    private boolean printConfig;
+
+    @Option(names = "--print-example", description = "Print a commented configuration to start from, and stop.")
+    private boolean printExample;
+
+    @Option(names = "--print-keys", description = "Print every key with its default and the reason for it, and stop.")
+    private boolean printKeys;
+
+    @Option(
+            names = "--show-text",
+            description = "Show those who may act by what texts, messages and tokens holds were asked for.")
+    private boolean showText;
+
+    @Option(
+            names = "--standby",
+            description = "Wait while another sidecar has the state directory, and take over when that one has ended.")
+    private boolean standby;
+
+    @Option(
+            names = "--log-level",
+            paramLabel = "LEVEL",
+            description = {
+                "error, warn, info or debug; also HOLDFAST_LOG.",
+                "Default: warn, and beside it the news: engines lost and back, the backend, holds made, lost and over."
+            })
+    private @Nullable String logLevel;
+
+    @Option(
+            names = "--log-format",
+            paramLabel = "FORMAT",
+            description = "text (the default; with the date where no terminal is) or json, an object a line; also"
+                    + " HOLDFAST_LOG_FORMAT.")
+    private @Nullable String logFormat;
+
+    SidecarCommand() {}
+
+    @Override
+    public Integer call() throws InterruptedException {
+        PrintWriter out = spec.commandLine().getOut();
+        if (printExample || printKeys) {
+            out.print(printExample ? SidecarConfig.example() : SidecarConfig.reference());
+            out.flush();
+            return ExitCode.OK;
+        }
+        LogSetup.Form form = LogSetup.choose(System.getenv(), logLevel, logFormat);
+        ConfigSources sources = sources(System.getenv());
+        if (checkOnly) {
+            sources.check();
+            out.println(file().map(Path::toString).orElse("The configuration") + " is sound.");
+            return ExitCode.OK;
+        }
+        EffectiveConfig effective = sources.read();
+        if (printConfig) {
+            out.print(effective.yaml());
+            out.flush();
+            return ExitCode.OK;
+        }
+        PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+        Vertx vertx = Sidecar.instrumented(registry);
+        try (UntilStopped stop = new UntilStopped()) {
+            // What has not begun to serve reads its configuration when it does.
+            HangUp.handle(() -> {});
+            Follower follower =
+                    new Follower(effective.config(), () -> Sidecar.start(vertx, sources, showText, registry));
+            Optional<Sidecar> started =
+                    standby ? takeOver(follower, stop) : Optional.of(Sidecar.start(vertx, sources, showText, registry));
+            if (started.isPresent()) {
+                serve(started.get(), sources, effective, form, stop);
+            }
+        } finally {
+            vertx.close().await();
+        }
+        return ExitCode.OK;
+    }
+
+    /** Absent when the process was told to stop before it could. */
+    private Optional<Sidecar> takeOver(Follower follower, UntilStopped stop) throws InterruptedException {
+        Optional<Sidecar> started = follower.tryToStart();
+        if (started.isEmpty()) {
+            say("holdfast sidecar stands by: another one has the state directory");
+        }
+        while (started.isEmpty() && !stop.await(Follower.LOOKS_EACH)) {
+            started = follower.tryToStart();
+        }
+        return started;
+    }
+
+    private void serve(
+            Sidecar started, ConfigSources sources, EffectiveConfig effective, LogSetup.Form form, UntilStopped stop)
+            throws InterruptedException {
+        try (Sidecar sidecar = started) {
+            HangUp.handle(() -> reload(sidecar, sources, form));
+            say("holdfast sidecar listens on " + sidecar.uri());
+            tell("configuration", effective.lines(), form);
+            stop.await();
+            say("holdfast sidecar lets go of what it holds, and ends");
+        }
+    }
+
+    private void say(String line) {
+        spec.commandLine().getOut().println(line);
+        spec.commandLine().getOut().flush();
+    }
+
+    private Optional<Path> file() {
+        return Optional.ofNullable(config)
+                .or(() -> Optional.ofNullable(System.getenv("HOLDFAST_CONFIG")).map(Path::of));
+    }
+
+    private ConfigSources sources(Map<String, String> environment) {
+        List<Setting> flags = new ArrayList<>();
+        if (engine != null) {
+            flags.add(new Setting("--engine", "engines.main.url", engine));
+        }
+        flag(flags, "--engine-type", "engines.main.type", engineType);
+        flag(flags, "--port", "listen.port", port);
+        flag(flags, "--state-directory", "stateDirectory", stateDirectory);
+        settings.forEach(each -> flags.add(Setting.of(each)));
+        ConfigSources sources = ConfigSources.of(file(), environment, flags);
+        if (sources.isEmpty()) {
+            throw new CommandException(
+                    "the sidecar needs --config FILE or --engine URL; 'holdfast sidecar --print-example'"
+                            + " prints a file to start from.");
+        }
+        return engine == null ? sources : whatItIs(sources, EngineTarget.named(engine));
+    }
+
+    /** What a URL alone leaves open is asked of the engine, as doctor does; one that does not answer is taken for an SGLang. */
+    private ConfigSources whatItIs(ConfigSources sources, EngineTarget target) {
+        if (checkOnly) {
+            return sources.withDefault("--engine", "engines.main.type", "sglang");
+        }
+        Optional<String> key = settings.stream()
+                .filter(each -> each.startsWith(API_KEY))
+                .map(each -> each.substring(API_KEY.length()))
+                .findFirst();
+        String family = Optional.ofNullable(engineType)
+                .or(() -> target.withApiKeyEnv(key).recognised())
+                .orElse("sglang");
+        ConfigSources known = sources.withDefault("--engine", "engines.main.type", family);
+        return target.usualEvents(family)
+                .map(events -> known.withDefault("--engine", "engines.main.events", events))
+                .orElse(known);
+    }
+
+    private static void flag(List<Setting> flags, String typed, String key, @Nullable String value) {
+        if (value != null) {
+            flags.add(new Setting(typed, key, value));
+        }
+    }
+
+    private void reload(Sidecar sidecar, ConfigSources sources, LogSetup.Form form) {
+        try {
+            tell(sidecar.reload().sentence(), sources.read().lines(), form);
+        } catch (SidecarException e) {
+            tell("Nothing is reloaded: " + e.getMessage(), List.of(), form);
+        }
+    }
+
+    /** On standard output where a person sees it at once, else in the log. */
+    private void tell(String what, List<String> lines, LogSetup.Form form) {
+        switch (form) {
+            case JSON -> LOG.atInfo().addKeyValue("lines", lines).log(what);
+            case TEXT -> {
+                LOG.info(what);
+                lines.forEach(LOG::info);
+            }
+            case TERMINAL -> {
+                PrintWriter out = spec.commandLine().getOut();
+                out.println(lines.isEmpty() ? what : what.replaceFirst("\\.$", "") + ":");
+                lines.forEach(line -> out.println("  " + line));
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+package io.holdfast.app.workbench;
+
+import io.holdfast.app.cli.CommandException;
+import io.holdfast.app.cli.ExitCode;
+import io.holdfast.app.cli.TerminalText;
+import io.holdfast.workbench.load.DrawnLoad;
+import io.holdfast.workbench.load.Recipe;
+import io.holdfast.workbench.load.RecipeFile;
+import io.holdfast.workbench.load.Suite;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** One load, no arms, no verdict. */
+@Command(
+        name = "leg",
+        description = {
+            "Sends loads that a file describes to any server that speaks OpenAI's language, and says what each came"
+                + " to: throughput, latencies, errors. Nothing is held and nothing is judged; 'loadtest compare' sets"
+                + " two of them beside each other.",
+            "Exit code 1 when a request failed."
+        },
+        footer = {"", "Examples:", "  holdfast loadtest leg --engine http://127.0.0.1:8000 --recipe loads.yaml"},
+        sortOptions = false)
+public final class LoadtestLegCommand implements Callable<Integer> {
+    private static final int MOST_REPEATS = 1_000;
+
+    @Spec
+    private CommandSpec spec = CommandSpec.create();
+
+    @Option(
+            names = "--recipe",
+            paramLabel = "FILE",
+            required = true,
+            description = "What is sent: loads in YAML, a document each, with 'name' and 'parts'.")
+    private Path recipe = Path.of("");
+
+    @Option(
+            names = "--load",
+            paramLabel = "NAME,NAME",
+            hideParamSyntax = true,
+            split = ",",
+            description = "Of the loads in the file these (default: all).")
+    private @Nullable List<String> loads;
+
+    @Option(
+            names = "--repeat",
+            paramLabel = "N",
+            defaultValue = "1",
+            description = "How often each is sent, with the same requests (default: ${DEFAULT-VALUE}).")
+    private int repeat;
+
+    @Mixin
+    private SuiteOptions suite = new SuiteOptions();
+
+    LoadtestLegCommand() {}
+
+    @Override
+    public Integer call() {
+        if (repeat < 1 || repeat > MOST_REPEATS) {
+            throw new CommandException("--repeat is 1 to " + MOST_REPEATS + ", not " + repeat + ".");
+        }
+        List<Recipe> recipes = chosen(RecipeFile.read(recipe));
+        List<Suite.Leg> legs = new ArrayList<>();
+        for (int again = 1; again <= repeat; again++) {
+            for (Recipe each : recipes) {
+                legs.add(new Suite.Leg(
+                        repeat == 1 ? each.name() : each.name() + "/pass" + again,
+                        DrawnLoad.of(each),
+                        each.settings()));
+            }
+        }
+        return suite.run(
+                spec.commandLine(),
+                "leg",
+                (engine, clock) -> new SuiteOptions.Planned("leg", Map.of(), legs, Suite.Between.nothing()),
+                (folder, results, out) -> {
+                    if (suite.isJson()) {
+                        out.print(results.text());
+                        return ExitCode.OK;
+                    }
+                    int code = SuiteOptions.print(results, folder.legs(), out);
+                    TerminalText.plain(out).text(suite.saved(folder));
+                    return code;
+                });
+    }
+
+    private List<Recipe> chosen(List<Recipe> all) {
+        List<String> names = loads;
+        if (names == null) {
+            return all;
+        }
+        List<Recipe> chosen = new ArrayList<>();
+        for (String name : names) {
+            chosen.add(all.stream()
+                    .filter(each -> each.name().equals(name))
+                    .findFirst()
+                    .orElseThrow(() -> new CommandException("--load is '" + name + "'; the file has "
+                            + all.stream().map(Recipe::name).collect(Collectors.joining(", ")) + ".")));
+        }
+        return chosen;
+    }
+}

@@ -1,0 +1,53 @@
+package io.holdfast.sidecar.client;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import io.holdfast.sidecar.config.SidecarException;
+import java.net.URI;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+import java.util.Optional;
+
+/** What a running sidecar says of its engines at a glance, asked from another process. */
+public final class OverviewCalls implements AutoCloseable {
+    private final SidecarCalls calls;
+
+    private OverviewCalls(SidecarCalls calls) {
+        this.calls = calls;
+    }
+
+    /**
+     * Ready to ask; nothing is asked yet.
+     *
+     * @param tokenEnv the environment variable with a token, where reading needs one
+     * @throws SidecarException with one sentence, when there is no such address or no such token
+     */
+    public static OverviewCalls open(URI api, Optional<String> tokenEnv) {
+        return new OverviewCalls(SidecarCalls.open(api, tokenEnv));
+    }
+
+    /**
+     * The document of {@code GET /api/v1/overview}.
+     *
+     * @param engine the one in detail; absent, that which somebody should look at first
+     * @throws SidecarException with one sentence, when the sidecar does not answer or refuses
+     */
+    public JsonNode overview(Optional<String> engine) {
+        SidecarCalls.Answer answer = calls.get("/api/v1/overview"
+                + engine.map(id -> "?engine=" + URLEncoder.encode(id, StandardCharsets.UTF_8))
+                        .orElse(""));
+        if (answer.status() == 401) {
+            throw new SidecarException("The sidecar at " + calls.api()
+                    + " tells nothing without a token; name the variable that has one with --token-env.");
+        }
+        if (answer.status() != 200 || !answer.json().path("engines").isArray()) {
+            throw new SidecarException("What answers at " + calls.api() + " does not tell of its engines ("
+                    + answer.error() + "); see that --sidecar is where a sidecar's API is.");
+        }
+        return answer.json();
+    }
+
+    @Override
+    public void close() {
+        calls.close();
+    }
+}

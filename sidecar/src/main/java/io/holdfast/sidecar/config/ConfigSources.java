@@ -1,0 +1,362 @@
+package io.holdfast.sidecar.config;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.holdfast.sidecar.config.ConfigOrigin.Flag;
+import io.holdfast.sidecar.config.ConfigOrigin.Variable;
+import java.io.IOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.NotDirectoryException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
+
+/**
+ * Everywhere that a configuration is written: flags before the environment before the file before the defaults.
+ *
+ * <p>One rule for all keys: what a file calls {@code engines: [{id: main, share: 0.3}]} is {@code --set
+ * engines.main.share=0.3} on the command line and {@code HOLDFAST_ENGINES_MAIN_SHARE=0.3} in the environment. It is read anew
+ * each time, so that a reload sees what the files say by then.
+ */
+public final class ConfigSources {
+    private static final String PREFIX = "HOLDFAST_";
+    /** Variables that are about the process or other commands. */
+    private static final Set<String> OTHERS = Set.of(
+            "HOLDFAST_LOG",
+            "HOLDFAST_LOG_FORMAT",
+            "HOLDFAST_DEBUG",
+            "HOLDFAST_JAVA_HOME",
+            "HOLDFAST_JAVA_OPTS",
+            "HOLDFAST_CONFIG",
+            "HOLDFAST_ARM",
+            "HOLDFAST_PREFIX");
+    /** What Kubernetes and Docker tell every process of a service called holdfast. */
+    private static final Pattern SERVICE = Pattern.compile(
+            "HOLDFAST(_[A-Z0-9_]+)?_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)_(PROTO|PORT|ADDR))");
+
+    private static final Pattern LINK = Pattern.compile("(tcp|udp|sctp)://.*");
+
+    private static final int MOST_LINES = 60;
+    private static final int MOST_FOUND = 64;
+
+    /**
+     * One value on the command line.
+     *
+     * @param typed the flag as it was typed, without the value
+     * @param key such as {@code engines.main.share}
+     */
+    public record Setting(String typed, String key, String value) {
+        /**
+         * Of {@code key=value}.
+         *
+         * @throws ConfigException with one sentence, where it is not that
+         */
+        public static Setting of(String written) {
+            int at = written.indexOf('=');
+            if (at < 1) {
+                throw new ConfigException(
+                        "",
+                        "--set is " + ConfigException.shown(written) + "; write KEY=VALUE, such as listen.port=9000");
+            }
+            return new Setting(
+                    "--set " + written.substring(0, at), written.substring(0, at), written.substring(at + 1));
+        }
+    }
+
+    private final Optional<Path> file;
+    private final Map<String, String> environment;
+    private final List<Setting> settings;
+
+    private ConfigSources(Optional<Path> file, Map<String, String> environment, List<Setting> settings) {
+        this.file = file;
+        this.environment = new TreeMap<>(environment);
+        this.settings = List.copyOf(settings);
+    }
+
+    /**
+     * All of these, in their order of precedence.
+     *
+     * @param settings those that come later replace those that come earlier
+     */
+    public static ConfigSources of(Optional<Path> file, Map<String, String> environment, List<Setting> settings) {
+        return new ConfigSources(file, environment, settings);
+    }
+
+    /** The same with a value that holds where nobody wrote another one. */
+    public ConfigSources withDefault(String typed, String key, String value) {
+        if (merged(List.of()).written().containsKey(key)) {
+            return this;
+        }
+        List<Setting> more = new ArrayList<>(settings);
+        more.addFirst(new Setting(typed, key, value));
+        return new ConfigSources(file, environment, more);
+    }
+
+    /** Whether anything at all is written anywhere. */
+    public boolean isEmpty() {
+        return file.isEmpty()
+                && settings.isEmpty()
+                && environment.keySet().stream().noneMatch(ConfigSources::isKey);
+    }
+
+    private static boolean isKey(String variable) {
+        return variable.startsWith(PREFIX)
+                && !OTHERS.contains(variable)
+                && !ConfigTree.empty()
+                        .paths(variable.substring(PREFIX.length()))
+                        .isEmpty();
+    }
+
+    Map<String, String> environment() {
+        return environment;
+    }
+
+    /**
+     * Reads all of it.
+     *
+     * @throws ConfigException in one sentence that names the key, where it was written, the cause and the mend
+     */
+    public EffectiveConfig read() {
+        ConfigTree tree = merged(List.of());
+        List<Path> found = files(tree);
+        int listed = tree.root().path("engines").size();
+        if (!found.isEmpty()) {
+            tree = merged(found);
+            requireFew(tree, tree.root().path("engines").size() - listed);
+        }
+        StateHome home = StateHome.of(environment);
+        SidecarConfig config = ConfigFile.read(tree, home);
+        ObjectNode complete = tree.complete();
+        complete.put("stateDirectory", config.stateDirectory().toString());
+        found.forEach(each -> withoutFound(complete));
+        return new EffectiveConfig(config, ConfigTree.yaml(complete), lines(tree, config, home));
+    }
+
+    private static void requireFew(ConfigTree tree, int found) {
+        int most = tree.root().path("discovery").path("mostEngines").asInt(MOST_FOUND);
+        if (found > most) {
+            throw tree.located(new ConfigException(
+                    "discovery.mostEngines",
+                    "is '" + most + "', and the files have " + found + " engines; write more, or take files away"));
+        }
+    }
+
+    /** Engines that are found in files are written there; who reads what is printed finds them again. */
+    private static void withoutFound(ObjectNode complete) {
+        if (complete.path("discovery") instanceof ObjectNode discovery) {
+            discovery.remove("file");
+            if (!discovery.has("dns")) {
+                complete.remove("discovery");
+            }
+        }
+    }
+
+    /**
+     * Looks at all that a start would need, and asks no engine: files, variables, the state directory.
+     *
+     * @throws ConfigException where it is not sound
+     * @throws SidecarException with one sentence, where something that it names is missing
+     */
+    public void check() {
+        SidecarConfig config = read().config();
+        try {
+            ApiTokens _ = ApiTokens.of(config.listen(), environment);
+            if (config.listen().tls().isPresent()) {
+                Object _ = PemFiles.server(config.listen().tls().get());
+            }
+            for (EngineConfig engine : config.engines()) {
+                String keys = "engines." + engine.id() + ".";
+                Map<String, String> _ = Secret.headers(environment, engine.apiKeyEnv(), keys + "apiKeyEnv");
+                Map<String, String> _ = Secret.headers(environment, engine.adminKeyEnv(), keys + "adminKeyEnv");
+                Object _ = engine.http();
+                for (DeclaredHold hold : engine.holds()) {
+                    PrefixSource _ = hold.source();
+                }
+            }
+        } catch (IOException e) {
+            throw new SidecarException(String.valueOf(e.getMessage()), e);
+        } catch (ApiError e) {
+            throw new SidecarException(e.sentence(), e);
+        }
+        if (!StateHome.canBeMade(config.stateDirectory())) {
+            throw new SidecarException("The state directory "
+                    + config.stateDirectory().toAbsolutePath()
+                    + " cannot be written by this user; mend its permissions, or name another one as stateDirectory.");
+        }
+    }
+
+    /** Differs when the files that discovery finds differ, by name, time or size. */
+    public List<Object> stamp() {
+        List<Object> stamp = new ArrayList<>();
+        for (Path each : files(merged(List.of()))) {
+            stamp.add(each);
+            try {
+                stamp.add(Files.getLastModifiedTime(each));
+                stamp.add(Files.size(each));
+            } catch (IOException e) {
+                // It has just gone, and the next look finds it so.
+                stamp.add(String.valueOf(e.getMessage()));
+            }
+        }
+        return stamp;
+    }
+
+    private List<Path> files(ConfigTree tree) {
+        JsonNode pattern = tree.root().path("discovery").path("file");
+        if (!pattern.isTextual()) {
+            return List.of();
+        }
+        String written = pattern.textValue();
+        try {
+            Path path = file.map(each -> each.toAbsolutePath().resolveSibling(written))
+                    .orElse(Path.of(written));
+            Path directory =
+                    Optional.ofNullable(path.toAbsolutePath().getParent()).orElse(path);
+            TreeSet<Path> found = new TreeSet<>();
+            try (DirectoryStream<Path> stream =
+                    Files.newDirectoryStream(directory, String.valueOf(path.getFileName()))) {
+                stream.forEach(found::add);
+            }
+            return List.copyOf(found);
+        } catch (NoSuchFileException | NotDirectoryException e) {
+            return List.of();
+        } catch (IOException | InvalidPathException e) {
+            throw tree.located(new ConfigException(
+                    "discovery.file",
+                    "is " + ConfigException.shown(written) + ", which cannot be looked at (" + e
+                            + "); write a pattern such as engines.d/*.yaml"));
+        }
+    }
+
+    private ConfigTree merged(List<Path> found) {
+        ConfigTree tree = file.map(ConfigSources::tree).orElseGet(ConfigTree::empty);
+        for (Path each : found) {
+            try {
+                tree.addEngines(ConfigFile.text(each), each.toString());
+            } catch (ConfigException e) {
+                throw String.valueOf(e.getMessage()).startsWith(each.toString()) ? e : e.in(each.toString());
+            }
+        }
+        List<String> unknown = new ArrayList<>();
+        environment.forEach((variable, value) -> {
+            if (variable.startsWith(PREFIX) && !OTHERS.contains(variable)) {
+                Set<String> paths = tree.paths(variable.substring(PREFIX.length()));
+                if (paths.size() > 1) {
+                    throw new ConfigException(
+                            "",
+                            variable + " can mean " + String.join(" and ", paths) + "; write one of them with --set, or"
+                                    + " in the file");
+                }
+                boolean service = SERVICE.matcher(variable).matches()
+                        || (variable.contains("_PORT") && LINK.matcher(value).matches());
+                if (paths.isEmpty() && !service) {
+                    unknown.add(variable);
+                } else if (!service) {
+                    tree.set(paths.iterator().next(), value, new Variable(variable));
+                }
+            }
+        });
+        settings.forEach(each -> tree.set(each.key(), each.value(), new Flag(each.typed())));
+        Set<String> secrets = secrets(tree.root());
+        unknown.stream()
+                .filter(variable -> !secrets.contains(variable)
+                        && !SERVICE.matcher(variable).matches())
+                .findFirst()
+                .ifPresent(variable -> {
+                    throw new ConfigException(
+                            "",
+                            variable + " is no key of the configuration; "
+                                    + ConfigMapping.nearest(variable, variables(tree))
+                                            .map(near -> "did you mean " + near + "?")
+                                            .orElse("unset it, or name it with a key that names a secret, such as"
+                                                    + " listen.actTokenEnv"));
+                });
+        return tree;
+    }
+
+    private static ConfigTree tree(Path file) {
+        String text = ConfigFile.text(file);
+        try {
+            return ConfigTree.of(text, file.toString());
+        } catch (ConfigException e) {
+            throw e.in(file.toString());
+        }
+    }
+
+    /** The variables that the configuration says secrets are in. */
+    private static Set<String> secrets(JsonNode at) {
+        Set<String> named = new TreeSet<>();
+        at.properties().forEach(each -> {
+            if (each.getKey().endsWith("Env") && each.getValue().isTextual()) {
+                named.add(each.getValue().textValue());
+            }
+            named.addAll(secrets(each.getValue()));
+        });
+        if (at.isArray()) {
+            at.forEach(each -> named.addAll(secrets(each)));
+        }
+        return named;
+    }
+
+    private static List<String> variables(ConfigTree tree) {
+        List<String> all = new ArrayList<>();
+        ConfigKeys.sections().forEach(section -> {
+            String path = section.getKey();
+            List<String> heads = new ArrayList<>();
+            if (path.contains(".ID")) {
+                String list = path.substring(0, path.indexOf(".ID"));
+                tree.root()
+                        .path(list)
+                        .forEach(element -> heads.add(path.replaceFirst(
+                                "\\.ID", "." + element.path("id").asText())));
+            } else {
+                heads.add(path);
+            }
+            heads.forEach(head -> section.getValue()
+                    .forEach(key ->
+                            all.add(PREFIX + (head.isEmpty() ? "" : ConfigKey.variable(head) + "_") + key.variable())));
+        });
+        return all;
+    }
+
+    private List<String> lines(ConfigTree tree, SidecarConfig config, StateHome home) {
+        List<String> lines = new ArrayList<>();
+        Map<String, ConfigOrigin> written = tree.written();
+        if (!written.containsKey("stateDirectory")) {
+            lines.add("stateDirectory = " + config.stateDirectory() + " (default: " + home.why() + ")");
+            home.others()
+                    .forEach(other -> lines.add("ledgers of an earlier start are in " + other
+                            + " too; what they still list is said by /readyz, and let go of by holdfast ledger release"
+                            + " --state-directory " + other));
+        }
+        written.forEach((key, origin) -> {
+            if (lines.size() < MOST_LINES) {
+                lines.add(key + " = " + shown(key, tree.value(key)) + " (" + origin.shown() + ")");
+            }
+        });
+        if (written.size() > lines.size()) {
+            lines.add("and " + (written.size() - lines.size()) + " more; --print-config shows all");
+        }
+        return lines;
+    }
+
+    /** Texts of holds are prompts, and what should be a variable's name may be the secret itself. */
+    private String shown(String key, String value) {
+        if (key.endsWith("Env") && !environment.containsKey(value)) {
+            return "(a variable that is not set)";
+        }
+        if (key.contains(".holds.") && !key.endsWith(".file") && !key.endsWith(".name")) {
+            return "(" + value.length() + " characters)";
+        }
+        return ConfigException.shown(value).replaceAll("^'|'$", "");
+    }
+}

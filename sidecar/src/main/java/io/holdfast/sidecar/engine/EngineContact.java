@@ -1,0 +1,300 @@
+package io.holdfast.sidecar.engine;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.holdfast.http.EngineHttp;
+import io.holdfast.http.EngineHttpSettings;
+import io.holdfast.http.Reply;
+import io.holdfast.sidecar.config.ConfigException;
+import io.holdfast.sidecar.config.EngineConfig;
+import io.holdfast.sidecar.config.EngineConfig.EngineType;
+import io.holdfast.sidecar.config.Secret;
+import io.holdfast.sidecar.config.SidecarException;
+import java.io.IOException;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.SequencedMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.stream.Stream;
+
+/**
+ * An engine that answers, and what it said of itself when it was first asked.
+ *
+ * <p>Which family it belongs to is found out, unless that is told: an SGLang describes itself at {@code /server_info}, a vLLM
+ * tells its version at {@code /version}, and the metrics of both bear their names.
+ */
+public final class EngineContact implements AutoCloseable {
+    /** Where vLLM publishes unless it is told otherwise. */
+    private static final int VLLM_EVENTS_PORT = 5557;
+
+    public static final String INFO = "/server_info";
+    public static final String VERSION = "/version";
+    public static final String MODELS = "/v1/models";
+    public static final String METRICS = "/metrics";
+
+    private static final ObjectMapper JSON = new ObjectMapper();
+
+    private final EngineTarget target;
+    private final EngineType type;
+    private final EngineConfig config;
+    private final Services services;
+    private final Answers answers;
+    private final boolean eventsAssumed;
+
+    /** What speaking to an engine takes. */
+    private record Services(EngineHttp http, ExecutorService executor, ScheduledExecutorService timer)
+            implements AutoCloseable {
+        static Services open(EngineConfig config) {
+            ExecutorService executor = Executors.newThreadPerTaskExecutor(
+                    Thread.ofVirtual().name("holdfast-asking-", 0).factory());
+            ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(
+                    Thread.ofPlatform().name("holdfast-timer").daemon().factory());
+            EngineHttpSettings settings = EngineHttpSettings.of(config.url()).withHeaders(headers(config));
+            return new Services(new EngineHttp(settings, executor, timer, System::nanoTime), executor, timer);
+        }
+
+        @Override
+        public void close() {
+            http.close();
+            timer.shutdownNow();
+            executor.shutdownNow();
+        }
+    }
+
+    /** What the routes answered by which engines tell what they are. */
+    private record Answers(Reply info, Reply version, Reply metrics, Reply models) {
+        static Answers ask(EngineHttp http) {
+            CompletableFuture<Reply> info = http.get(INFO).toCompletableFuture();
+            CompletableFuture<Reply> version = http.get(VERSION).toCompletableFuture();
+            CompletableFuture<Reply> metrics = http.get(METRICS).toCompletableFuture();
+            CompletableFuture<Reply> models = http.get(MODELS).toCompletableFuture();
+            Reply described = info.join();
+            if (described instanceof Reply.Answer answer && answer.status() == 404) {
+                described = http.get("/get_server_info").toCompletableFuture().join();
+            }
+            return new Answers(described, version.join(), metrics.join(), models.join());
+        }
+
+        List<Reply.Answer> given() {
+            return Stream.of(info, version, metrics, models)
+                    .flatMap(reply -> reply instanceof Reply.Answer answer ? Stream.of(answer) : Stream.empty())
+                    .toList();
+        }
+
+        /** Answers of an engine of this family, by the route. */
+        SequencedMap<String, Reply> byRoute(EngineType type) {
+            SequencedMap<String, Reply> byRoute = new LinkedHashMap<>();
+            byRoute.put(type == EngineType.SGLANG ? INFO : VERSION, type == EngineType.SGLANG ? info : version);
+            byRoute.put(MODELS, models);
+            byRoute.put(METRICS, metrics);
+            return byRoute;
+        }
+    }
+
+    private EngineContact(
+            EngineTarget target,
+            EngineType type,
+            EngineConfig config,
+            Services services,
+            Answers answers,
+            boolean eventsAssumed) {
+        this.target = target;
+        this.type = type;
+        this.config = config;
+        this.services = services;
+        this.answers = answers;
+        this.eventsAssumed = eventsAssumed;
+    }
+
+    /**
+     * Asks the engine what it is.
+     *
+     * @throws ConfigException when it is named in a way that cannot be
+     * @throws SidecarException with one sentence, when nothing answers or what answers is no engine
+     */
+    public static EngineContact open(EngineTarget target) {
+        Optional<EngineType> told = target.toldType();
+        Services services = Services.open(target.config(told.orElse(EngineType.SGLANG)));
+        try {
+            Answers answers = Answers.ask(services.http());
+            requireAnswer(answers);
+            EngineType type = told.or(() -> recognised(answers)).orElseThrow(() -> unrecognised(target, answers));
+            boolean assumed = type == EngineType.VLLM && target.events().isEmpty();
+            EngineTarget whole = assumed ? target.withEvents(vllmEvents(target.config(type))) : target;
+            return new EngineContact(whole, type, whole.config(type), services, answers, assumed);
+        } catch (RuntimeException e) {
+            services.close();
+            throw e;
+        }
+    }
+
+    static String vllmEvents(EngineConfig config) {
+        return "tcp://" + config.url().getHost() + ":" + VLLM_EVENTS_PORT;
+    }
+
+    private static Map<String, String> headers(EngineConfig config) {
+        if (config.apiKeyEnv().isEmpty()) {
+            return Map.of();
+        }
+        try {
+            return Map.of(
+                    "Authorization",
+                    Secret.read(System.getenv(), config.apiKeyEnv().get(), "--api-key-env")
+                            .bearer());
+        } catch (IOException e) {
+            throw new SidecarException(String.valueOf(e.getMessage()), e);
+        }
+    }
+
+    private static void requireAnswer(Answers answers) {
+        if (answers.given().isEmpty()) {
+            throw new SidecarException((answers.info() instanceof Reply.NoAnswer none ? none.why() : "")
+                    .replace(": is the engine running?", ": start the engine, or write another --engine."));
+        }
+    }
+
+    /** An engine that asks for a key does not even say what it is. */
+    private static SidecarException unrecognised(EngineTarget target, Answers answers) {
+        return answers.given().stream()
+                .filter(Reply.Answer::wantsKey)
+                .findFirst()
+                .map(refusal -> withoutKey(target, refusal.status()))
+                .orElseGet(() -> new SidecarException("What answers at " + target.url()
+                        + " is neither SGLang nor vLLM as far as /server_info, /version and /metrics tell; if it is"
+                        + " one all the same, say which with --type."));
+    }
+
+    private static SidecarException withoutKey(EngineTarget target, int status) {
+        return new SidecarException(target.apiKeyEnv()
+                .map(variable -> target.url() + " refuses the key in " + variable + " (HTTP " + status
+                        + "): put its --api-key there.")
+                .orElseGet(() -> target.url() + " asks for a key (HTTP " + status
+                        + "): put its --api-key into an environment variable and name that with --api-key-env."));
+    }
+
+    private static Optional<EngineType> recognised(Answers answers) {
+        JsonNode info = json(answers.info());
+        String metrics = text(answers.metrics());
+        if (metrics.contains("\nsglang:") || info.has("max_total_num_tokens") || info.has("radix_eviction_policy")) {
+            return Optional.of(EngineType.SGLANG);
+        }
+        if (metrics.contains("\nvllm:")
+                || info.has("vllm_config")
+                || json(answers.version()).has("version")) {
+            return Optional.of(EngineType.VLLM);
+        }
+        return Optional.empty();
+    }
+
+    private static String text(Reply reply) {
+        return reply instanceof Reply.Answer answer && answer.status() == 200 ? answer.body() : "";
+    }
+
+    private static JsonNode json(Reply reply) {
+        try {
+            return JSON.readTree(text(reply));
+        } catch (JsonProcessingException e) {
+            return JSON.missingNode();
+        }
+    }
+
+    /** Routes that ask for a key that they were not given, with their statuses; empty where none does. */
+    public SequencedMap<String, Integer> locked() {
+        SequencedMap<String, Integer> locked = new LinkedHashMap<>();
+        answers.byRoute(type).forEach((route, reply) -> {
+            if (reply instanceof Reply.Answer answer && answer.wantsKey()) {
+                locked.put(route, answer.status());
+            }
+        });
+        return locked;
+    }
+
+    /**
+     * Goes no further where a route asks for a key that it was not given.
+     *
+     * @throws SidecarException with one sentence that says how to give it
+     */
+    public void requireKeyFor(String route) {
+        Integer refusal = locked().get(route);
+        if (refusal != null) {
+            throw withoutKey(target, refusal);
+        }
+    }
+
+    public EngineTarget target() {
+        return target;
+    }
+
+    public EngineType type() {
+        return type;
+    }
+
+    /** As the sidecar would be told of it, with a dry run. */
+    public EngineConfig config() {
+        return config;
+    }
+
+    /** Whether nobody said where the events are, so that the usual place is tried. */
+    public boolean eventsAssumed() {
+        return eventsAssumed;
+    }
+
+    public EngineHttp http() {
+        return services.http();
+    }
+
+    public ExecutorService executor() {
+        return services.executor();
+    }
+
+    public ScheduledExecutorService timer() {
+        return services.timer();
+    }
+
+    /** The family's name as people write it. */
+    public String family() {
+        return type == EngineType.SGLANG ? "SGLang" : "vLLM";
+    }
+
+    public Optional<String> version() {
+        String told = json(type == EngineType.SGLANG ? answers.info() : answers.version())
+                .path("version")
+                .asText("");
+        return Optional.of(told).filter(text -> !text.isEmpty());
+    }
+
+    public Optional<String> model() {
+        String told = json(answers.models()).path("data").path(0).path("id").asText("");
+        return Optional.of(told).filter(text -> !text.isEmpty());
+    }
+
+    /** What an SGLang tells of its arguments; missing where it does not, and of a vLLM. */
+    public JsonNode arguments() {
+        return type == EngineType.SGLANG ? json(answers.info()) : JSON.missingNode();
+    }
+
+    /** The page of its metrics; empty where it serves none. */
+    public String metrics() {
+        return text(answers.metrics());
+    }
+
+    /** Why there is no page of metrics; absent where there is one. */
+    public Optional<String> withoutMetrics() {
+        return switch (answers.metrics()) {
+            case Reply.NoAnswer none -> Optional.of(none.why());
+            case Reply.Answer answer when answer.status() == 200 -> Optional.empty();
+            case Reply.Answer answer -> Optional.of("/metrics is answered with HTTP " + answer.status() + ".");
+        };
+    }
+
+    @Override
+    public void close() {
+        services.close();
+    }
+}

@@ -1,0 +1,799 @@
+package io.holdfast.sidecar.engine;
+
+import io.holdfast.core.Controller;
+import io.holdfast.core.EngineView;
+import io.holdfast.core.backend.AutoBackend;
+import io.holdfast.core.backend.BackendTraits.Need;
+import io.holdfast.core.backend.Backends;
+import io.holdfast.core.backend.Capabilities;
+import io.holdfast.core.budget.Budget;
+import io.holdfast.core.budget.Budget.AlarmKind;
+import io.holdfast.core.hold.HoldRequest;
+import io.holdfast.core.hold.HoldState;
+import io.holdfast.core.hold.HoldView;
+import io.holdfast.core.hold.Released;
+import io.holdfast.core.pin.EngineIdentity;
+import io.holdfast.core.pin.Ledger;
+import io.holdfast.core.pin.PinsView;
+import io.holdfast.core.reading.Reading;
+import io.holdfast.embed.ledger.FileLedgerStore;
+import io.holdfast.events.BlockNaming;
+import io.holdfast.events.Subscription;
+import io.holdfast.http.EngineHttp;
+import io.holdfast.http.GuardState;
+import io.holdfast.sidecar.config.ApiError;
+import io.holdfast.sidecar.config.EngineAddress;
+import io.holdfast.sidecar.config.EngineConfig;
+import io.holdfast.sidecar.config.PrefixSource;
+import io.holdfast.sidecar.config.Secret;
+import io.holdfast.sidecar.store.EngineLock;
+import io.holdfast.sidecar.store.HoldFile;
+import io.holdfast.sidecar.store.LearnedFile;
+import io.holdfast.sidecar.store.StrayLedgers;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
+import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One engine as the sidecar follows it: its controller, its event subscription and the asking for its numbers.
+ *
+ * <p>The engine need not be there: whatever is not known of it is asked again with every reading until it answers. When
+ * the controller fails, what was pinned is let go of without it, and this answers in its place.
+ */
+public final class EngineLink implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(EngineLink.class);
+    private static final int LEAVE_SECONDS = 2;
+    private static final String PAUSE = "everything was let go by one call; only resume lifts that";
+
+    private volatile EngineConfig config;
+    private final FileLedgerStore store;
+    private final StrayLedgers strays;
+    private final Ledger ledger;
+    private final EngineLock lock;
+    private final EngineProbe probe;
+    private final EngineHttp http;
+    private final ProbedBackend backend;
+    private final EngineNews news;
+    private final PinLog log;
+    private final Controller controller;
+    private final EmergencyRelease emergency;
+    private final LedgerBinding binding;
+    private final EventSubscriptions events;
+    private final PrefixResolver prefixes;
+    private final HoldFile holdFile;
+    private final LastingHolds lasting;
+    private final LearnedSnapshots snapshots;
+    private final boolean showText;
+    private final EventThread thread;
+    private final Executor executor;
+    private final AtomicReference<Set<AlarmKind>> logged = new AtomicReference<>(Set.of());
+    private final AtomicBoolean reading = new AtomicBoolean();
+    private final AtomicBoolean mending = new AtomicBoolean();
+    /** Who waits for the controller, and is to be answered without it should it fail meanwhile. */
+    private final Set<Runnable> waiting = ConcurrentHashMap.newKeySet();
+
+    private final Optional<EngineLimit> limit;
+    private volatile CompletionStage<Boolean> pauseWritten = CompletableFuture.completedFuture(false);
+
+    private EngineLink(
+            EngineConfig config,
+            Path stateDirectory,
+            FileLedgerStore store,
+            HoldFile holdFile,
+            StrayLedgers strays,
+            EngineHttp http,
+            EngineHttp admin,
+            Optional<EngineLimit> limit,
+            EventThread thread,
+            SharedServices shared)
+            throws IOException {
+        this.limit = limit;
+        this.config = config;
+        this.store = store;
+        this.holdFile = holdFile;
+        this.strays = strays;
+        this.http = http;
+        this.thread = thread;
+        this.showText = shared.showText();
+        this.executor = shared.executor();
+        this.ledger = new Ledger(store);
+        this.probe = new EngineProbe(config, http, shared.clock());
+        this.news = new EngineNews(config.id(), shared.clock());
+        this.log = new PinLog(config.id(), ledger, this::blockTokens, this::hold, news);
+        RandomGenerator random = new SplittableRandom();
+        this.lock = new EngineLock(Path.of(System.getProperty("java.io.tmpdir")), this::identity, shared.clock());
+        EngineCalls calls = new EngineCalls(ledger, lock);
+        Backends backends = BackendRegistry.of(
+                config,
+                ledger,
+                new EngineFamily.BackendParts(config, http, admin, shared.timer(), shared.clock(), random),
+                each -> calls.tracked(new MeteredBackend(each, config.id(), shared.registry(), log)));
+        this.backend = new ProbedBackend(backends.chosen());
+        this.controller = new Controller(
+                config.controllerSettings(),
+                EngineFamily.of(config.type()).requestRules(),
+                new Backends(backend, backends.earlier(), backends.sender()),
+                ledger,
+                shared.executor(),
+                random);
+        if (!config.publishes()) {
+            controller.publishesNothing();
+        }
+        this.binding =
+                new LedgerBinding(config, ledger, store.file(), http, controller, shared.executor(), shared.clock());
+        this.emergency = new EmergencyRelease(
+                config.id(), ledger, calls, binding::engine, shared.clock(), shared.executor(), shared.watch());
+        BlockNaming naming = EngineFamily.of(config.type()).naming(config);
+        this.events = new EventSubscriptions(
+                config.id(),
+                probe,
+                controller,
+                thread,
+                sink -> shared.seams().sinks().apply(config.id(), naming.listening(sink)));
+        this.prefixes = new PrefixResolver(
+                EngineFamily.of(config.type()).renderer(http),
+                naming,
+                this::view,
+                // To pin them, or to store them by a request of our own: a dry run for whoever holds after it.
+                () -> backend.traits().needs(Need.TOKENS)
+                        || backends.sender().isPresent()
+                        || config.backend().equals(AutoBackend.NAME)
+                        || config.dryRun(),
+                controller,
+                shared.executor());
+        this.lasting = new LastingHolds(
+                config,
+                holdFile,
+                controller,
+                prefixes,
+                binding::engine,
+                shared.seams().wall(),
+                shared.executor());
+        LearnedFile learned =
+                new LearnedFile(stateDirectory, config.id(), shared.seams().files());
+        // What it learned waits for the engine, whose events may come sooner.
+        controller.learnedUntil(learned.untilMicros(EngineAddress.spelling(config.url())));
+        this.snapshots = new LearnedSnapshots(
+                config.id(),
+                learned,
+                controller,
+                binding::engine,
+                shared.snapshots(),
+                shared.clock(),
+                shared.seams().wall(),
+                shared.executor());
+        leftAlone().ifPresent(sentence -> LOG.warn("Engine {}: {}.", config.id(), sentence));
+    }
+
+    /**
+     * Opens the ledger and lets the thread drive the controller from then on.
+     *
+     * @throws IOException with one sentence, when the ledger cannot be had
+     */
+    public static EngineLink open(
+            EngineConfig config,
+            Path stateDirectory,
+            StrayLedgers strays,
+            Optional<EngineLimit> limit,
+            EventThread thread,
+            SharedServices shared)
+            throws IOException {
+        String keys = "engines." + config.id() + ".";
+        Map<String, String> headers = Secret.headers(System.getenv(), config.apiKeyEnv(), keys + "apiKeyEnv");
+        Map<String, String> adminHeaders = config.adminKeyEnv().isPresent()
+                ? Secret.headers(System.getenv(), config.adminKeyEnv(), keys + "adminKeyEnv")
+                : headers;
+        FileLedgerStore store = FileLedgerStore.open(
+                stateDirectory,
+                config.id(),
+                shared.seams().files(),
+                shared.seams().wall());
+        EngineHttp http;
+        try {
+            http = new EngineHttp(
+                    config.http().withHeaders(headers), shared.executor(), shared.timer(), shared.clock());
+        } catch (IOException e) {
+            store.close();
+            throw e;
+        }
+        try {
+            Instant now = shared.seams().wall().instant();
+            HoldFile holdFile = HoldFile.open(
+                    stateDirectory,
+                    config.id(),
+                    shared.seams().files(),
+                    now,
+                    HoldFile.setBack(stateDirectory, config.id(), now));
+            EngineLink link = new EngineLink(
+                    config,
+                    stateDirectory,
+                    store,
+                    holdFile,
+                    strays,
+                    http,
+                    http.withHeaders(adminHeaders),
+                    limit,
+                    thread,
+                    shared);
+            link.lasting.begin();
+            thread.drive(link.controller, link::failed);
+            return link;
+        } catch (IOException | RuntimeException e) {
+            http.close();
+            store.close();
+            throw e;
+        }
+    }
+
+    public String id() {
+        return config.id();
+    }
+
+    public EngineConfig config() {
+        return config;
+    }
+
+    private Optional<EngineIdentity> identity() {
+        return binding.engine();
+    }
+
+    public Controller controller() {
+        return controller;
+    }
+
+    public EngineView view() {
+        return controller.view();
+    }
+
+    /** Whether the view is exact; that of an engine that is followed no more is not. */
+    public boolean certain() {
+        return view().certain() && fault().isEmpty();
+    }
+
+    /** Why the engine is followed no more; empty while it is. */
+    public String fault() {
+        return thread.fault(controller);
+    }
+
+    public List<Subscription> subscriptions() {
+        return events.subscriptions();
+    }
+
+    /** How many pins the engine has, or may have, for us. */
+    public PinsView pins() {
+        return emergency.reason().isPresent() ? emergency.pins() : view().pins();
+    }
+
+    public String backendName() {
+        return backend.name();
+    }
+
+    /** What the backend can do on this engine; absent while that is not known. */
+    public Optional<Capabilities> capabilities() {
+        return backend.found();
+    }
+
+    /** The holds as they are, also when the controller does not change them any more. */
+    public List<HoldView> holds() {
+        return holds(view());
+    }
+
+    /** The holds of a view that was taken before. */
+    public List<HoldView> holds(EngineView view) {
+        List<HoldView> unnamed = lasting.unnamed();
+        List<HoldView> seen = unnamed.isEmpty()
+                ? view.holds()
+                : Stream.concat(view.holds().stream(), unnamed.stream()).toList();
+        return emergency
+                .reason()
+                .map(why -> seen.stream().map(hold -> afterTheFault(hold, why)).toList())
+                .orElse(seen);
+    }
+
+    private HoldView afterTheFault(HoldView hold, String why) {
+        if (hold.state() == HoldState.RELEASED) {
+            return hold;
+        }
+        Optional<String> pending = emergency.pending(hold.id());
+        return hold.abandoned(
+                pending.isPresent(),
+                "let go of after a fault of the sidecar (" + why + ")"
+                        + pending.map(what -> "; " + what).orElse(""));
+    }
+
+    private Optional<HoldView> hold(long id) {
+        return holds().stream().filter(hold -> hold.id() == id).findFirst();
+    }
+
+    private long blockTokens() {
+        return (long) view().readings().blockTokens().number().orElse(0);
+    }
+
+    /** Asks the engine for its numbers, and for whatever is not known of it yet; one question of a kind at a time. */
+    public void ask() {
+        logAlarms();
+        if (reading.compareAndSet(false, true)) {
+            probe.read().whenComplete((readings, fault) -> {
+                reading.set(false);
+                if (fault == null) {
+                    controller.readings(limit.map(its -> its.hear(readings)).orElse(readings));
+                    // Of all numbers this one is never remembered from an earlier answer.
+                    events.answers(readings.runningRequests().number().isPresent());
+                } else {
+                    LOG.error("Reading engine {} failed.", id(), fault);
+                }
+            });
+        }
+        if (store.unwritable().isPresent() && mending.compareAndSet(false, true)) {
+            executor.execute(() -> {
+                store.tryToWrite();
+                mending.set(false);
+            });
+        }
+        binding.ask();
+        if (limit.isPresent()) {
+            probe.caches().thenAccept(limit.get()::hearCaches);
+        } else {
+            events.ask();
+        }
+        lasting.look();
+        snapshots.look();
+    }
+
+    /** Tells the log what has changed since the last look. */
+    public void tellNews() {
+        news.look(new EngineNews.Seen(
+                view().readings().runningRequests() instanceof Reading.Unknown unknown
+                        ? Optional.of(unknown.why())
+                        : Optional.empty(),
+                backend.name(),
+                capabilities(),
+                view().automatic().on(),
+                unreadiness()));
+        news.evicted(view().evictions(), view().readings().blockTokens().number());
+        log.look(holds());
+    }
+
+    /** Keeps what was learned because the process ends; completed when that is done, or cannot be. */
+    public CompletableFuture<Void> keepLearned() {
+        return fault().isEmpty() ? snapshots.last() : CompletableFuture.completedFuture(null);
+    }
+
+    /** Asks for a hold; turned away while everything is let go of. */
+    public CompletionStage<HoldView> hold(HoldRequest request) {
+        Optional<ApiError> refusal = takesNone();
+        if (refusal.isPresent()) {
+            return CompletableFuture.failedFuture(refusal.get());
+        }
+        return controller.request(request).thenApply(hold -> {
+            if (hold.state() == HoldState.RELEASED) {
+                log.refused(hold);
+            }
+            return hold;
+        });
+    }
+
+    private Optional<ApiError> takesNone() {
+        return emergency
+                .reason()
+                .map(failed -> new ApiError(
+                        503, "Engine " + id() + " is not looked after any more (" + failed + "), so nothing is held."))
+                .or(() -> view().paused()
+                        .map(paused -> new ApiError(
+                                409, "Holding is " + paused + ", by POST /api/v1/engines/" + id() + "/resume.")));
+    }
+
+    /** Has a hold wait whose blocks cannot be told yet; refused for that reason where no more may wait. */
+    public CompletionStage<HoldView> holdUnnamed(PrefixSource source, HoldRequest wish, ApiError why) {
+        Optional<ApiError> refusal = takesNone();
+        return refusal.<CompletionStage<HoldView>>map(CompletableFuture::failedFuture)
+                .orElseGet(() -> lasting.keepUnnamed(source, wish, why.sentence())
+                        .thenCompose(hold -> hold.<CompletionStage<HoldView>>map(CompletableFuture::completedStage)
+                                .orElseGet(() -> CompletableFuture.failedStage(why))));
+    }
+
+    /** The hold of this number as it is after its release, where it waited for its blocks to be known. */
+    private Optional<HoldView> unnamed(long holdId) {
+        return lasting.unnamed().stream().filter(hold -> hold.id() == holdId).findFirst();
+    }
+
+    /** Gives a hold up; absent when there is none of this id. */
+    public CompletionStage<Optional<HoldView>> release(long holdId) {
+        Optional<HoldView> unnamed = unnamed(holdId);
+        if (unnamed.isPresent()) {
+            return lasting.released(holdId)
+                    .thenApply(written -> unnamed.map(hold -> hold.abandoned(false, "released on request")));
+        }
+        // Releasing waits for no disk; what is said of it does, for a moment.
+        CompletionStage<Boolean> forgotten =
+                lasting.released(holdId).toCompletableFuture().completeOnTimeout(false, 1, TimeUnit.SECONDS);
+        return releaseNow(holdId).thenCombine(forgotten, (released, written) -> released);
+    }
+
+    /** Ends what one requester wants of a hold; absent when it wants nothing of one of this id. */
+    public CompletionStage<Optional<HoldView>> leave(long holdId, String requester) {
+        Optional<HoldView> unnamed = unnamed(holdId);
+        if (unnamed.isPresent()) {
+            return unnamed.get().claims().stream()
+                            .anyMatch(claim -> claim.requester().equals(requester))
+                    ? release(holdId)
+                    : CompletableFuture.completedStage(Optional.empty());
+        }
+        return answered(
+                        () -> controller.leave(holdId, requester),
+                        () -> emergency.releaseAll().thenApply(done -> hold(holdId)))
+                .thenCompose(left -> kept(left).thenApply(written -> left));
+    }
+
+    /** What is let go of after a fault is wanted still. */
+    private CompletionStage<Boolean> kept(Optional<HoldView> left) {
+        return left.filter(hold -> emergency.reason().isEmpty())
+                .map(hold -> lasting.changed(hold).toCompletableFuture().completeOnTimeout(false, 1, TimeUnit.SECONDS))
+                .orElseGet(() -> CompletableFuture.completedFuture(true));
+    }
+
+    private CompletionStage<Optional<HoldView>> releaseNow(long holdId) {
+        return answered(
+                () -> controller.release(holdId), () -> emergency.releaseAll().thenApply(done -> hold(holdId)));
+    }
+
+    /** Lets go of everything; nothing is held again, not by the planner either, before {@link #resume}. */
+    public CompletionStage<Released> releaseAll() {
+        CompletionStage<Boolean> forgotten = lasting.allReleased();
+        return answered(
+                () -> controller.releaseAll(PAUSE).thenApply(done -> {
+                    pauseWritten = controller.pauseWritten().thenCombine(forgotten, Boolean::logicalAnd);
+                    return done;
+                }),
+                () -> {
+                    if (!config.dryRun()) {
+                        pauseWritten = emergency.pause("paused: " + PAUSE);
+                    }
+                    return emergency.releaseAll();
+                });
+    }
+
+    /**
+     * Answered with whether the pause of the last {@link #releaseAll} outlives a crash, as soon as the ledger took it or
+     * refused it; to be asked when that was answered.
+     */
+    public CompletionStage<Boolean> pauseWritten() {
+        return pauseWritten;
+    }
+
+    /** Lets go of everything because the process ends. */
+    public CompletionStage<Released> letGo() {
+        return answered(() -> controller.letGo("the sidecar shuts down"), emergency::releaseAll);
+    }
+
+    /** Holds nothing new and keeps what is held, before {@link #resume}; answered with whether it was not paused before. */
+    public CompletionStage<Boolean> keepHolding() {
+        return inOffice(() -> controller.keepHolding("asked for by one call; only resume lifts that"));
+    }
+
+    /** Decides and does not act, or acts again; answered with whether that was not so before. */
+    public CompletionStage<Boolean> dryRun(boolean on) {
+        return inOffice(() -> controller.dryRun(on));
+    }
+
+    /** Why no other link may take this engine over yet after it was let go of without its controller; absent when one may. */
+    public Optional<String> unfinished() {
+        return emergency.unfinished().or(store::unwritable);
+    }
+
+    /** Goes on as a person steered the engine through the API before it was followed anew. */
+    public void steerLike(EngineView before) {
+        if (before.dryRun()) {
+            CompletionStage<Boolean> _ = dryRun(true);
+        }
+        if (before.keepsHeld()) {
+            CompletionStage<Boolean> _ = keepHolding();
+        }
+    }
+
+    private CompletionStage<Boolean> inOffice(Supplier<CompletionStage<Boolean>> asked) {
+        return emergency
+                .reason()
+                .map(failed -> CompletableFuture.<Boolean>failedStage(new ApiError(
+                        503,
+                        "Engine " + id() + " is not looked after any more (" + failed
+                                + "), and nothing of it is held.")))
+                .orElseGet(asked);
+    }
+
+    /** The model that it serves; absent while that is not known. */
+    public Optional<String> model() {
+        return binding.engine().flatMap(EngineIdentity::model);
+    }
+
+    /** Ends what {@link #releaseAll} or {@link #keepHolding} began; answered with whether there was anything to end. */
+    public CompletionStage<Boolean> resume() {
+        return controller.resumeHolding();
+    }
+
+    /** By the controller, or without it should it have failed, or fail before it answers. */
+    private <T> CompletionStage<T> answered(
+            Supplier<CompletionStage<T>> controllers, Supplier<CompletionStage<T>> emergencys) {
+        if (emergency.reason().isPresent()) {
+            return emergencys.get();
+        }
+        CompletableFuture<T> answer = new CompletableFuture<>();
+        Runnable instead = () -> complete(emergencys.get(), answer);
+        waiting.add(instead);
+        CompletionStage<T> _ = answer.whenComplete((value, failure) -> waiting.remove(instead));
+        complete(controllers.get(), answer);
+        if (emergency.reason().isPresent()) {
+            instead.run();
+        }
+        return answer;
+    }
+
+    private static <T> void complete(CompletionStage<T> stage, CompletableFuture<T> answer) {
+        stage.whenComplete((value, failure) -> {
+            boolean _ = failure == null ? answer.complete(value) : answer.completeExceptionally(failure);
+        });
+    }
+
+    /** The controller is out of office: everything is let go of without it, for good. */
+    public void failed(String why) {
+        emergency.begin(why);
+        waiting.forEach(Runnable::run);
+    }
+
+    /** The most blocks that a hold here can have. */
+    public int mostBlocks() {
+        return Controller.mostBlocks(view().readings());
+    }
+
+    /** Completed when the holds of earlier processes are there to be seen, or after a second, whatever keeps them. */
+    public CompletableFuture<Boolean> restored() {
+        // What was handed to the controller before comes before this.
+        return controller
+                .example(0)
+                .thenApply(none -> true)
+                .toCompletableFuture()
+                .completeOnTimeout(false, 1, TimeUnit.SECONDS)
+                .exceptionally(failure -> false);
+    }
+
+    /** The limit of its cache, where it runs under kvcached. */
+    public Optional<EngineLimit> limit() {
+        return limit;
+    }
+
+    /** The holds that last through restarts. */
+    public LastingHolds lasting() {
+        return lasting;
+    }
+
+    /** What a prefix comes down to, whatever it is asked for by. */
+    public PrefixResolver prefixes() {
+        return prefixes;
+    }
+
+    /** Why the engine cannot be looked after now, one reason each; empty when it can. */
+    public List<String> unreadiness() {
+        List<String> reasons = new ArrayList<>();
+        if (!fault().isEmpty()) {
+            reasons.add(fault());
+        }
+        if (limit.isEmpty()) {
+            events.trouble().ifPresent(reasons::add);
+        }
+        if (capabilities().isEmpty()) {
+            reasons.add("what its backend " + backend.name() + " can do is not known: "
+                    + (view().readings().runningRequests() instanceof Reading.Unknown unknown
+                            ? unknown.why()
+                            : "the engine has not answered that yet"));
+        }
+        if (binding.engine().isEmpty()) {
+            reasons.add("which engine it is is not known: " + binding.silence());
+        }
+        // Whatever a person has to mend.
+        binding.foreignPins()
+                .or(this::leftAlone)
+                .or(() -> view().pins().trouble())
+                .ifPresent(reasons::add);
+        binding.engine().flatMap(strays::of).ifPresent(reasons::add);
+        store.unwritable().ifPresent(reasons::add);
+        PinsView pins = pins();
+        if (pins.leftovers() > 0) {
+            reasons.add(pins.leftovers() + " pins of an earlier run are not released yet");
+        }
+        if (pins.refused() > 0) {
+            reasons.add(
+                    pins.refused() + " pins cannot be released, since the engine refuses the unpin: its log line says"
+                            + " why, a key as a rule");
+        }
+        return reasons;
+    }
+
+    /** What a person should know of an engine that is looked after all the same. */
+    public List<String> notes() {
+        List<String> notes = new ArrayList<>();
+        limit.ifPresent(its -> {
+            notes.add(EngineLimit.NO_EVENTS);
+            its.note().ifPresent(notes::add);
+        });
+        capabilities()
+                .filter(found -> !found.canPin())
+                .ifPresent(found -> notes.add("follows, cannot hold: " + found.shortly()));
+        notes.add(view().automatic().why());
+        view().paused().ifPresent(notes::add);
+        if (view().dryRun()) {
+            notes.add("decides, and asks the engine for nothing: dry run, switched on through the API");
+        }
+        view().alarms().forEach(alarm -> notes.add(alarm.sentence()));
+        notes.addAll(lasting.notes());
+        snapshots.note().ifPresent(notes::add);
+        PinsView pins = pins();
+        if (pins.unsure() > 0) {
+            notes.add(pins.unsure() + " pins may still be there: a call about them had no clear answer");
+        }
+        if (pins.kept() > 0) {
+            notes.add(pins.kept() + " pins stay: an unpin could hurt the engine");
+        }
+        unreleasable().ifPresent(notes::add);
+        return notes;
+    }
+
+    /** What is protected for nobody and cannot be taken back; absent where there is none. */
+    public Optional<String> unreleasable() {
+        long tokens = unreleasableTokens();
+        return tokens == 0
+                ? Optional.empty()
+                : Optional.of(String.format(
+                        Locale.ROOT,
+                        pins().runningOut() > 0
+                                ? "%,d tokens cannot be released before their time has run out, so they count until"
+                                        + " then"
+                                : "%,d tokens cannot be released: the engine has no call that takes them back, so they"
+                                        + " count until it evicts them, clears its cache or restarts",
+                        tokens));
+    }
+
+    /** Whether what is left of a hold that was released ends by itself, so that no ledger keeps it. */
+    public boolean endsByItself(long holdId) {
+        return backend.traits().endsInTime()
+                && ledger.outstanding().stream().noneMatch(entry -> entry.holdId() == holdId);
+    }
+
+    /** How many pins the ledger lists. */
+    public int outstanding() {
+        return ledger.outstanding().size();
+    }
+
+    /** Whether all that is left ends by itself. */
+    public boolean endsByItself() {
+        return backend.traits().endsInTime() && ledger.outstanding().isEmpty();
+    }
+
+    public long unreleasableTokens() {
+        return pins().unreleasableBlocks() * blockTokens();
+    }
+
+    /** What a dry run does not touch; absent where there is nothing, or where it is no dry run. */
+    private Optional<String> leftAlone() {
+        int pins = config.dryRun() ? ledger.outstanding().size() : 0;
+        if (pins == 0) {
+            return Optional.empty();
+        }
+        String backends = String.join(
+                " and ",
+                ledger.outstanding().stream()
+                        .map(entry -> entry.backend())
+                        .distinct()
+                        .toList());
+        return Optional.of(
+                pins + " pins of " + backends + " of an earlier run are left alone by dry_run: start once with"
+                        + " backend: " + backends
+                        + ", so that they are released, or counted where that cannot be, and then with dry_run");
+    }
+
+    /** Logs what the guard has begun to tell since the last look, each kind once until it is over. */
+    private void logAlarms() {
+        Set<AlarmKind> now = EnumSet.noneOf(AlarmKind.class);
+        for (Budget.Alarm alarm : view().alarms()) {
+            if (now.add(alarm.kind()) && !logged.get().contains(alarm.kind())) {
+                LOG.warn("Engine {}: {}.", id(), alarm.sentence());
+            }
+        }
+        logged.set(now);
+    }
+
+    /** State of the event stream, as JSON. */
+    public JsonObject heard() {
+        return limit.isEmpty()
+                ? events.json()
+                : new JsonObject().put("connected", false).put("why", EngineLimit.NO_EVENTS);
+    }
+
+    /** State of what was learned and kept, as JSON. */
+    public JsonObject learned() {
+        return snapshots.json();
+    }
+
+    /** State of the guards of our calls to the engine. */
+    public List<GuardState> guards() {
+        return http.guards();
+    }
+
+    /** By what a hold was requested; absent where texts of prompts are not to be shown. */
+    public Optional<PrefixSource> shownSource(long holdId) {
+        return showText ? lasting.asked(holdId) : Optional.empty();
+    }
+
+    /** Returns what the configuration calls a hold; absent where it was asked for in another way. */
+    public Optional<String> holdName(long id) {
+        return lasting.name(id);
+    }
+
+    /** Says in the state directory where the API is, for whoever is to ask it. */
+    public void servedAt(URI api) {
+        store.servedAt(api);
+    }
+
+    /** What the guards of our calls to the engine do now. */
+    public GuardState guard(GuardState.Calls calls) {
+        return http.guards().stream()
+                .filter(state -> state.calls() == calls)
+                .findFirst()
+                .orElseThrow();
+    }
+
+    /** Goes by other values of the keys that need no other link; answered when the controller does. */
+    public CompletionStage<Boolean> change(EngineConfig next) {
+        config = next;
+        lasting.changed(next);
+        return controller.change(next.controllerSettings());
+    }
+
+    /** Hears the engine's events no more, and drives nothing; waits for the event thread, for a bounded time. */
+    public void leave() {
+        boolean _ = events.stop()
+                .toCompletableFuture()
+                .completeOnTimeout(false, LEAVE_SECONDS, TimeUnit.SECONDS)
+                .join();
+        thread.leave(controller);
+        emergency.end();
+    }
+
+    /** Asks the engine nothing any more. */
+    public void hangUp() {
+        http.close();
+    }
+
+    @Override
+    public void close() {
+        hangUp();
+        try {
+            holdFile.close();
+            store.close();
+            lock.close();
+        } catch (IOException e) {
+            LOG.warn("The ledger of engine {} did not close.", id(), e);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+package io.holdfast.sidecar.engine;
+
+import io.holdfast.core.Controller;
+import io.holdfast.core.EngineView;
+import io.holdfast.core.hold.HoldRequest;
+import io.holdfast.core.hold.Lease;
+import io.holdfast.core.reading.Reading;
+import io.holdfast.events.BlockNaming;
+import io.holdfast.http.PromptRenderer;
+import io.holdfast.sidecar.config.ApiError;
+import io.holdfast.sidecar.config.PrefixSource;
+import java.util.Arrays;
+import java.util.OptionalInt;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+
+/** Makes of whatever a prefix is asked for by the blocks and tokens that the engine has for it. */
+public final class PrefixResolver {
+    private final CommonStart starts;
+    private final BlockNaming names;
+    private final Supplier<EngineView> view;
+    private final BooleanSupplier needsTokens;
+    private final Controller controller;
+    private final Executor executor;
+
+    /**
+     * What came of it.
+     *
+     * @param droppedTokens of a text or of messages: how many of their tokens are not held, since they are not shared by all
+     *     prompts that begin so, or fill no block
+     */
+    public record Resolved(HoldRequest request, OptionalInt droppedTokens) {}
+
+    /** @param needsTokens whether what holds needs the tokens themselves */
+    PrefixResolver(
+            PromptRenderer renderer,
+            BlockNaming names,
+            Supplier<EngineView> view,
+            BooleanSupplier needsTokens,
+            Controller controller,
+            Executor executor) {
+        this.starts = new CommonStart(renderer);
+        this.names = names;
+        this.view = view;
+        this.needsTokens = needsTokens;
+        this.controller = controller;
+        this.executor = executor;
+    }
+
+    /** Fails with {@link ApiError} where nothing can come of it. */
+    public CompletionStage<Resolved> resolve(PrefixSource source, Lease lease) {
+        try {
+            return resolveNow(source, lease);
+        } catch (ApiError | IllegalArgumentException e) {
+            return CompletableFuture.failedStage(e);
+        }
+    }
+
+    private CompletionStage<Resolved> resolveNow(PrefixSource source, Lease lease) {
+        return switch (source) {
+            case PrefixSource.Hashes hashes ->
+                CompletableFuture.completedStage(
+                        new Resolved(new HoldRequest(hashes.blocks(), lease), OptionalInt.empty()));
+            case PrefixSource.Tokens tokens ->
+                CompletableFuture.supplyAsync(
+                        () -> new Resolved(named(tokens.ids(), lease), OptionalInt.empty()), executor);
+            case PrefixSource.Example example ->
+                controller
+                        .examplePrefix(example.example(), example.prefix(), lease)
+                        .thenApply(found -> new Resolved(
+                                found.orElseThrow(() -> new ApiError(
+                                        404,
+                                        "There is no prefix " + example.prefix() + " of an example "
+                                                + example.example() + " (any more); GET …/examples/"
+                                                + example.example() + " says what there is.")),
+                                OptionalInt.empty()));
+            case PrefixSource.Text text -> {
+                knownBlockTokens();
+                yield starts.of(text.text()).thenApplyAsync(shared -> cut(shared, lease), executor);
+            }
+            case PrefixSource.Messages messages -> {
+                knownBlockTokens();
+                yield starts.of(messages).thenApplyAsync(shared -> cut(shared, lease), executor);
+            }
+        };
+    }
+
+    private Resolved cut(CommonStart.Shared shared, Lease lease) {
+        if (shared.tokens().length > PrefixSource.MOST_TOKENS) {
+            throw ApiError.badRequest(
+                    "It has more than " + PrefixSource.MOST_TOKENS + " tokens; no prefix is that long.");
+        }
+        HoldRequest request = named(shared.tokens(), lease);
+        controller.hasToken(request.largestToken());
+        return new Resolved(request, OptionalInt.of(shared.own() - request.blocks() * knownBlockTokens()));
+    }
+
+    /** The engine's names of the whole blocks of a prompt; any thread. */
+    public long[] names(int[] tokens) {
+        return blocks(tokens, knownBlockTokens());
+    }
+
+    private long[] blocks(int[] tokens, int blockTokens) {
+        try {
+            return names.of(tokens, blockTokens);
+        } catch (BlockNaming.UnknownRule e) {
+            String sentence = String.valueOf(e.getMessage());
+            throw e.yet() ? ApiError.notYet(409, sentence) : new ApiError(409, sentence);
+        }
+    }
+
+    private HoldRequest named(int[] tokens, Lease lease) {
+        int blockTokens = knownBlockTokens();
+        if (tokens.length < blockTokens) {
+            throw ApiError.badRequest("The prefix has " + tokens.length + " tokens, less than one block of "
+                    + blockTokens + "; nothing of it can be held.");
+        }
+        long[] blocks = blocks(tokens, blockTokens);
+        // Tokens take much more memory than names.
+        return needsTokens.getAsBoolean()
+                ? new HoldRequest(blocks, Arrays.copyOf(tokens, blocks.length * blockTokens), lease)
+                : new HoldRequest(blocks, lease);
+    }
+
+    int knownBlockTokens() {
+        return switch (view.get().readings().blockTokens()) {
+            case Reading.Known known -> (int) known.value();
+            case Reading.Unknown unknown ->
+                throw ApiError.notYet(
+                        409,
+                        "The engine's block size is not known yet (" + unknown.why()
+                                + "); try again when it answers, or send hashes.");
+        };
+    }
+}

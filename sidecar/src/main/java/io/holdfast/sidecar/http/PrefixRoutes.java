@@ -1,0 +1,72 @@
+package io.holdfast.sidecar.http;
+
+import static io.holdfast.sidecar.config.ApiError.badRequest;
+import static io.holdfast.sidecar.config.ConfigException.shown;
+
+import io.holdfast.core.hold.Lease;
+import io.holdfast.sidecar.config.PrefixSource;
+import io.holdfast.sidecar.engine.EngineLink;
+import io.holdfast.sidecar.engine.PrefixResolver;
+import io.holdfast.sidecar.view.ApiJson;
+import io.vertx.core.Future;
+import io.vertx.ext.web.Router;
+import io.vertx.ext.web.RoutingContext;
+
+/** The API's routes about prefixes: which ones requests share, and what was decided about one and why. */
+final class PrefixRoutes implements HttpApi.Routes {
+    private final HttpApi api;
+    private final Access access;
+
+    PrefixRoutes(HttpApi api, Access access) {
+        this.api = api;
+        this.access = access;
+    }
+
+    @Override
+    public void addTo(Router router) {
+        router.get("/api/v1/engines/:engine/prefixes").handler(this::list);
+        router.post("/api/v1/engines/:engine/explain").handler(this::explain);
+    }
+
+    private void list(RoutingContext context) {
+        EngineLink engine = api.engine(context);
+        int from = HttpApi.number(context, "from", 0, 0, 1_000_000);
+        int limit = HttpApi.number(context, "limit", 50, 1, 500);
+        boolean why = access.mayAct(context.request());
+        api.await(engine.controller().prefixes(), HttpApi.OUTCOME_SECONDS, HttpApi.controllerSilent(engine))
+                .onSuccess(prefixes -> api.reply(context, 200, ApiJson.prefixes(prefixes, from, limit, why)))
+                .onFailure(context::fail);
+    }
+
+    /** Nothing is changed by it, but a prefix does not fit an address, and reasons are for those who may act. */
+    private void explain(RoutingContext context) {
+        EngineLink engine = api.engine(context);
+        HttpApi.requireJson(context.request());
+        api.body(context)
+                .onSuccess(body -> api.work(() -> asked(body.bytes(), engine.mostBlocks()))
+                        .compose(source -> api.resolved(engine, source, Lease.absolute(Lease.LONGEST)))
+                        .compose(resolved -> explain(context, engine, resolved))
+                        .onComplete(done -> body.close())
+                        .onFailure(context::fail))
+                .onFailure(context::fail);
+    }
+
+    private static PrefixSource asked(byte[] bytes, int mostBlocks) {
+        PrefixFields prefix = new PrefixFields(mostBlocks);
+        PrefixFields.each(bytes, "{\"tokens\":[1,2,3]}", (field, json) -> {
+            if (!prefix.take(field, json)) {
+                throw badRequest("The field " + shown(field) + " is unknown; what is to be explained is given by "
+                        + PrefixFields.WAYS + ".");
+            }
+        });
+        return prefix.source();
+    }
+
+    private Future<?> explain(RoutingContext context, EngineLink engine, PrefixResolver.Resolved resolved) {
+        return api.await(
+                        engine.controller().explain(resolved.request()),
+                        HttpApi.OUTCOME_SECONDS,
+                        HttpApi.controllerSilent(engine))
+                .onSuccess(found -> api.reply(context, 200, ApiJson.explanation(found)));
+    }
+}

@@ -1,0 +1,69 @@
+package io.holdfast.sidecar.engine;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.core.backend.AutoBackend;
+import io.holdfast.core.backend.DryRunBackend;
+import io.holdfast.http.EngineHttp;
+import io.holdfast.http.EngineHttpSettings;
+import io.holdfast.sidecar.config.EngineConfig;
+import io.holdfast.sidecar.config.EngineConfig.EngineType;
+import io.holdfast.sidecar.engine.EngineFamily.BackendParts;
+import java.net.URI;
+import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** What is said of a backend where there is no engine to make one for is what is true of each that is made. */
+class BackendRegistryTest {
+    @ParameterizedTest
+    @EnumSource
+    void traitsOfAKind_areThoseOfEachThatIsMade(EngineType type) {
+        URI nobody = URI.create("http://127.0.0.1:9");
+        try (ExecutorService executor = Executors.newVirtualThreadPerTaskExecutor();
+                ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
+                EngineHttp http = new EngineHttp(EngineHttpSettings.of(nobody), executor, timer, System::nanoTime)) {
+            BackendParts parts = new BackendParts(
+                    EngineConfig.of("demo", type, nobody),
+                    http,
+                    http,
+                    timer,
+                    System::nanoTime,
+                    new SplittableRandom(1));
+
+            assertThat(EngineFamily.of(type).backends()).isNotEmpty().allSatisfy((name, kind) -> {
+                assertThat(kind.of(parts).name()).isEqualTo(name);
+                assertThat(kind.of(parts).traits()).isEqualTo(kind.traits());
+            });
+            assertThat(type.backends())
+                    .startsWith(AutoBackend.NAME)
+                    .endsWith(DryRunBackend.NAME)
+                    .filteredOn(name ->
+                            !Set.of(AutoBackend.NAME, DryRunBackend.NAME).contains(name))
+                    .containsExactlyElementsOf(EngineFamily.of(type).backends().keySet());
+        }
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "session_hold,   true",
+        "pin_blocks,     true",
+        "priority_touch, false",
+        "keep_warm,      true",
+        "dry_run,        true"
+    })
+    void pinOfABackend_isSaidToGo(String backend, boolean letsGo) {
+        assertThat(BackendRegistry.letsGo(backend)).isEqualTo(letsGo);
+    }
+
+    @Test
+    void backendOfAnotherVersion_isHopedToLetGo() {
+        assertThat(BackendRegistry.letsGo("of_tomorrow")).isTrue();
+    }
+}

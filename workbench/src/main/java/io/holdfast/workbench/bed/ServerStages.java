@@ -1,0 +1,97 @@
+package io.holdfast.workbench.bed;
+
+import io.holdfast.loadtest.run.RunClock;
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Supplier;
+
+/**
+ * How long a server was busy with each stage of one request, by its own count: its histograms of stages before and after, on an
+ * engine that serves nobody else. Where a histogram is missing, or has counted other than one request, the stage is not measured.
+ */
+public record ServerStages(Map<Stage, Double> millis) {
+    /** How often it is looked whether a request that is over has been counted, and how long between. */
+    private static final int MOST_LOOKS = 20;
+
+    private static final long PAUSE_NANOS = 50_000_000;
+
+    /** What a server does with a request, in this order. */
+    public enum Stage {
+        PROCESS("tokenize and receive", "sglang:per_stage_req_latency_seconds|stage=\"request_process\""),
+        QUEUE("queue and schedule", "vllm:request_queue_time_seconds", "sglang:queue_time_seconds"),
+        PREFILL(
+                "prefill",
+                "vllm:request_prefill_time_seconds",
+                "sglang:per_stage_req_latency_seconds|stage=\"prefill_forward\""),
+        DECODE("decode", "vllm:request_decode_time_seconds"),
+        DETOKENIZE("detokenize"),
+        CACHE_INSERTION("cache insertion"),
+        WHOLE("whole request", "vllm:e2e_request_latency_seconds", "sglang:e2e_request_latency_seconds");
+
+        private final String text;
+        /** Their names, a space between. */
+        private final String metrics;
+
+        Stage(String text, String... metrics) {
+            this.text = text;
+            this.metrics = String.join(" ", metrics);
+        }
+
+        String text() {
+            return text;
+        }
+    }
+
+    public ServerStages {
+        millis = Map.copyOf(millis);
+    }
+
+    static ServerStages none() {
+        return new ServerStages(Map.of());
+    }
+
+    Optional<Double> of(Stage stage) {
+        return Optional.ofNullable(millis.get(stage));
+    }
+
+    /** What was counted between two pages of metrics. */
+    static ServerStages between(String before, String after) {
+        Map<Stage, Double> millis = new EnumMap<>(Stage.class);
+        for (Stage stage : Stage.values()) {
+            for (String metric : stage.metrics.split(" ", -1)) {
+                if (!metric.isEmpty() && sum(after, metric, "_count") - sum(before, metric, "_count") == 1) {
+                    millis.put(stage, 1e3 * (sum(after, metric, "_sum") - sum(before, metric, "_sum")));
+                }
+            }
+        }
+        return new ServerStages(millis);
+    }
+
+    /** What has been counted since a page of metrics; waits a moment where the server has not counted the request yet. */
+    static ServerStages since(String before, Supplier<String> metrics, RunClock clock) {
+        ServerStages seen = none();
+        for (int look = 0; look < MOST_LOOKS && seen.of(Stage.WHOLE).isEmpty(); look++) {
+            if (look > 0) {
+                clock.sleep(PAUSE_NANOS);
+            }
+            String now = metrics.get();
+            if (now.isEmpty()) {
+                return none();
+            }
+            seen = between(before, now);
+        }
+        return seen;
+    }
+
+    /** @param metric a name, and after a bar what its labels have to contain */
+    private static double sum(String page, String metric, String part) {
+        String[] name = metric.split("\\|", 2);
+        String label = name.length > 1 ? name[1] : "";
+        return page.lines()
+                .filter(line -> line.startsWith(name[0] + part) && line.contains(label))
+                .mapToDouble(line -> CsvTable.number(line.substring(line.lastIndexOf(' ') + 1))
+                        .orElse(0))
+                .sum();
+    }
+}

@@ -1,0 +1,206 @@
+package io.holdfast.workbench.compare;
+
+import io.holdfast.evidence.Interval;
+import io.holdfast.evidence.StudentT;
+import io.holdfast.loadtest.measure.Metric;
+import io.holdfast.loadtest.measure.Metric.Better;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalDouble;
+
+/*
+ * What repetitions allow to say
+ * =============================
+ *
+ * Values are compared by their logarithms, so that a change is a ratio and looks the same from both sides. Each side's spread is
+ * its own (Welch), since the two need not be equally noisy. With fewer than three repetitions on a side there is no interval:
+ * two values tell next to nothing about their spread. "The same" is said only where the 90 % interval lies within the margin,
+ * which is the test of equivalence; that an interval contains zero shows nothing.
+ */
+
+/**
+ * How a metric changed from the reference to another file.
+ *
+ * @param logRatio of their means, which are geometric; absent where a value is zero
+ * @param interval of that, at 95 %; absent without enough repetitions on both sides
+ * @param narrow the same at 90 %
+ */
+public record Change(
+        Metric metric,
+        List<Double> before,
+        List<Double> after,
+        OptionalDouble logRatio,
+        Optional<Interval> interval,
+        Optional<Interval> narrow) {
+    /** The fewest repetitions on a side that give an interval. */
+    public static final int FEWEST = 3;
+
+    /** What there is to say of it. */
+    public enum Finding {
+        BETTER,
+        WORSE,
+        /** The interval lies within the margin. */
+        SAME,
+        /** The values are equal, which a single run may be by chance. */
+        EQUAL,
+        /** The interval allows either. */
+        UNDECIDED,
+        /** It is no gain and no loss. */
+        DIFFERENT
+    }
+
+    public Change {
+        before = List.copyOf(before);
+        after = List.copyOf(after);
+    }
+
+    public static Change of(Metric metric, double[] before, double[] after) {
+        List<Double> old = Arrays.stream(before).boxed().toList();
+        List<Double> fresh = Arrays.stream(after).boxed().toList();
+        if (!positive(before) || !positive(after)) {
+            return new Change(metric, old, fresh, OptionalDouble.empty(), Optional.empty(), Optional.empty());
+        }
+        Logs one = Logs.of(before);
+        Logs other = Logs.of(after);
+        double ratio = other.mean - one.mean;
+        if (before.length < FEWEST || after.length < FEWEST) {
+            return new Change(metric, old, fresh, OptionalDouble.of(ratio), Optional.empty(), Optional.empty());
+        }
+        double error = Math.sqrt(one.share() + other.share());
+        return new Change(
+                metric,
+                old,
+                fresh,
+                OptionalDouble.of(ratio),
+                Optional.of(interval(ratio, error, one, other, 0.95)),
+                Optional.of(interval(ratio, error, one, other, 0.90)));
+    }
+
+    private static boolean positive(double[] values) {
+        return values.length > 0 && Arrays.stream(values).allMatch(value -> value > 0);
+    }
+
+    private static Interval interval(double ratio, double error, Logs old, Logs fresh, double confidence) {
+        if (error == 0) {
+            return Interval.around(ratio, 0);
+        }
+        double freedom = Math.pow(old.share() + fresh.share(), 2)
+                / (old.share() * old.share() / (old.count - 1) + fresh.share() * fresh.share() / (fresh.count - 1));
+        return Interval.around(ratio, new StudentT(freedom).factor(confidence) * error);
+    }
+
+    /** A sample of logarithms. */
+    private record Logs(int count, double mean, double variance) {
+        static Logs of(double[] values) {
+            double[] logs = Arrays.stream(values).map(Math::log).toArray();
+            double mean = Arrays.stream(logs).average().orElseThrow();
+            double squares = Arrays.stream(logs)
+                    .map(value -> (value - mean) * (value - mean))
+                    .sum();
+            return new Logs(logs.length, mean, logs.length < 2 ? 0 : squares / (logs.length - 1));
+        }
+
+        double share() {
+            return variance / count;
+        }
+    }
+
+    /** Whether there are too few repetitions for an interval. */
+    public boolean isWithoutInterval() {
+        return interval.isEmpty();
+    }
+
+    /** How often each side was measured, as {@code 3 and 4 runs} or {@code single run}. */
+    public String repetitions() {
+        if (before.size() == 1 && after.size() == 1) {
+            return "single run";
+        }
+        return before.size() == after.size()
+                ? before.size() + " runs each"
+                : before.size() + " and " + after.size() + " runs";
+    }
+
+    /** The reference's value: the geometric mean of its runs. */
+    public double from() {
+        return mean(unboxed(before));
+    }
+
+    /** The other file's value. */
+    public double to() {
+        return mean(unboxed(after));
+    }
+
+    private static double[] unboxed(List<Double> values) {
+        return values.stream().mapToDouble(Double::doubleValue).toArray();
+    }
+
+    static double mean(double[] values) {
+        if (values.length == 1) {
+            return values[0];
+        }
+        return positive(values)
+                ? Math.exp(Arrays.stream(values).map(Math::log).average().orElseThrow())
+                : Arrays.stream(values).average().orElse(0);
+    }
+
+    /** The change as a share, as 0.03; absent where the reference is zero. */
+    public OptionalDouble share() {
+        return logRatio.isPresent() ? OptionalDouble.of(Math.expm1(logRatio.getAsDouble())) : OptionalDouble.empty();
+    }
+
+    /** How much worse it became, as a share of the reference: below zero where it became better. */
+    public OptionalDouble overhead() {
+        return share().isPresent() ? OptionalDouble.of(turned(share().getAsDouble())) : OptionalDouble.empty();
+    }
+
+    /** The interval of {@link #overhead()}. */
+    public Optional<Interval> overheadInterval() {
+        return interval.map(logs -> {
+            double low = turned(Math.expm1(logs.low()));
+            double high = turned(Math.expm1(logs.high()));
+            return new Interval(Math.min(low, high), Math.max(low, high));
+        });
+    }
+
+    private double turned(double share) {
+        return metric.better() == Better.HIGHER ? -share : share;
+    }
+
+    /** What there is to say, with a margin such as ln 1.05 within which two things are the same. */
+    public Finding finding(double margin) {
+        if (metric.better() == Better.NEITHER) {
+            return Finding.DIFFERENT;
+        }
+        if (logRatio.isEmpty()) {
+            return byValue(to() - from());
+        }
+        if (interval.isEmpty()) {
+            return byValue(logRatio.getAsDouble());
+        }
+        if (narrow.orElseThrow().within(margin)) {
+            return Finding.SAME;
+        }
+        return interval.get().excludesZero() ? byValue(logRatio.getAsDouble()) : Finding.UNDECIDED;
+    }
+
+    private Finding byValue(double difference) {
+        if (difference == 0) {
+            return Finding.EQUAL;
+        }
+        return difference > 0 == (metric.better() == Better.HIGHER) ? Finding.BETTER : Finding.WORSE;
+    }
+
+    /** Whether it became worse by more than a share: all of the interval, or without one the value. */
+    public boolean isWorseBy(double limit) {
+        if (metric.better() == Better.NEITHER) {
+            return false;
+        }
+        if (logRatio.isEmpty()) {
+            return byValue(to() - from()) == Finding.WORSE;
+        }
+        return overheadInterval()
+                .map(interval -> interval.low() > limit)
+                .orElseGet(() -> overhead().getAsDouble() > limit);
+    }
+}

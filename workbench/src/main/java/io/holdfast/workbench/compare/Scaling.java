@@ -1,0 +1,215 @@
+package io.holdfast.workbench.compare;
+
+import io.holdfast.evidence.Interval;
+import io.holdfast.loadtest.LoadTestException;
+import io.holdfast.loadtest.measure.LoadResult;
+import io.holdfast.loadtest.measure.Metric;
+import io.holdfast.workbench.compare.Comparison.Named;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+
+/**
+ * How throughput grows with the number of devices, against a reference row.
+ *
+ * @param over the setting that counts devices
+ * @param reference its number in the reference row
+ * @param metrics that are shown, throughput first
+ */
+public record Scaling(String over, double reference, List<Metric> metrics, List<Row> rows) {
+    /** Below this efficiency devices are better used otherwise. */
+    public static final double AVOID_BELOW = 0.5;
+
+    /**
+     * One size.
+     *
+     * @param series what tells rows of one size apart, as {@code numa=cross}; empty where nothing does
+     * @param failure why there are no figures, where that is known
+     */
+    public record Row(
+            double size, String series, Group group, Group reference, double ratio, Optional<String> failure) {
+        /** How many times as good as the reference; absent where one of them lacks it. */
+        public OptionalDouble speedUp(Metric metric) {
+            return change(metric).map(change -> change.logRatio()).orElse(OptionalDouble.empty()).stream()
+                    .map(log -> Math.exp(metric.better() == Metric.Better.LOWER ? -log : log))
+                    .findFirst();
+        }
+
+        /** Of the throughput that so many devices would have if each was worth one of the reference. */
+        public OptionalDouble efficiency(Metric throughput) {
+            return speedUp(throughput).stream().map(times -> times / ratio).findFirst();
+        }
+
+        /** Whether it lies below the rule's limit; absent where repetitions leave that open. */
+        public Optional<Boolean> isToAvoid(Metric throughput) {
+            if (ratio <= 1 || efficiency(throughput).isEmpty()) {
+                return Optional.of(false);
+            }
+            Optional<Interval> logs = change(throughput).flatMap(Change::interval);
+            double limit = Math.log(AVOID_BELOW * ratio);
+            if (logs.isEmpty()) {
+                return Optional.of(efficiency(throughput).getAsDouble() < AVOID_BELOW);
+            }
+            if (logs.get().below(limit)) {
+                return Optional.of(true);
+            }
+            return logs.get().above(limit) ? Optional.of(false) : Optional.empty();
+        }
+
+        private Optional<Change> change(Metric metric) {
+            return group.has(metric) && reference.has(metric)
+                    ? Optional.of(Change.of(metric, reference.values(metric), group.values(metric)))
+                    : Optional.empty();
+        }
+
+        /** The value of a metric; absent where it lacks it. */
+        public OptionalDouble value(Metric metric) {
+            return group.has(metric) ? OptionalDouble.of(Change.mean(group.values(metric))) : OptionalDouble.empty();
+        }
+
+        public int runs() {
+            return group.runs().size();
+        }
+
+        /** As {@code tp=4 numa=cross}. */
+        public String label(String over) {
+            return (over + "=" + Matrix.plain(size) + " " + series).strip();
+        }
+    }
+
+    /**
+     * From results that differ in a number of devices.
+     *
+     * @param reference the number in the reference row
+     */
+    public static Scaling of(List<Named> files, String over, double reference, List<String> names) {
+        Map<Group, Double> sizes = new LinkedHashMap<>();
+        for (Named file : files) {
+            for (Group group : Group.of(file.results())) {
+                Comparison.number(group.settings().get(over)).ifPresent(size -> sizes.put(group, size));
+            }
+        }
+        if (sizes.isEmpty()) {
+            throw new LoadTestException("No result has a number for the setting '" + over
+                    + "'; name the setting that counts devices by --over.");
+        }
+        List<Group> base = sizes.entrySet().stream()
+                .filter(entry -> entry.getValue() == reference)
+                .map(Map.Entry::getKey)
+                .toList();
+        if (base.size() != 1) {
+            throw new LoadTestException("There " + (base.isEmpty() ? "is no row" : "are " + base.size() + " rows")
+                    + " with "
+                    + over + "=" + Matrix.plain(reference) + " to compare with; the results have " + over + "="
+                    + sizes.values().stream().distinct().map(Matrix::plain).collect(Collectors.joining(", "))
+                    + ": give one of them by --reference, or the results of that one.");
+        }
+        refuseOther(sizes.keySet());
+        Predicate<Metric> there = metric -> base.getFirst().has(metric);
+        List<Metric> metrics = metrics(names, there);
+        Set<String> telling = telling(sizes.keySet(), over);
+        List<Row> rows = new ArrayList<>();
+        sizes.forEach((group, size) -> rows.add(new Row(
+                size,
+                telling.stream()
+                        .filter(group.settings()::containsKey)
+                        .map(name -> name + "=" + group.settings().get(name))
+                        .collect(Collectors.joining(" ")),
+                group,
+                base.getFirst(),
+                size / reference,
+                failure(group))));
+        rows.sort(Comparator.comparingDouble(Row::size).thenComparing(Row::series));
+        return new Scaling(over, reference, metrics, rows);
+    }
+
+    private static void refuseOther(Set<Group> groups) {
+        List<Set<String>> ids = groups.stream()
+                .map(Group::workloadIds)
+                .filter(each -> !each.isEmpty())
+                .distinct()
+                .toList();
+        if (ids.size() > 1) {
+            throw new LoadTestException(
+                    "The sizes were sent different requests (workload ids differ), so nothing scales"
+                            + " here; run all with one workload.");
+        }
+    }
+
+    private static List<Metric> metrics(List<String> names, Predicate<Metric> there) {
+        List<Metric> throughput = Figures.of(List.of("throughput"), there);
+        if (throughput.isEmpty()) {
+            throw new LoadTestException("The reference row has no throughput, so nothing can be said of efficiency;"
+                    + " give results with output_throughput or request_throughput.");
+        }
+        List<Metric> all = new ArrayList<>(throughput);
+        (names.isEmpty()
+                        ? Figures.of(List.of("ttft_p50", "itl_p50", "tpot_p50", "e2e_p50"), there)
+                        : Figures.of(names, there))
+                .stream().filter(metric -> !all.contains(metric)).forEach(all::add);
+        return all;
+    }
+
+    private static Set<String> telling(Set<Group> groups, String over) {
+        Set<String> names = new TreeSet<>();
+        groups.forEach(group -> names.addAll(group.settings().keySet()));
+        names.remove(over);
+        names.removeIf(name -> groups.stream()
+                        .map(group -> group.settings().get(name))
+                        .filter(Objects::nonNull)
+                        .distinct()
+                        .count()
+                < 2);
+        return names;
+    }
+
+    private static Optional<String> failure(Group group) {
+        return group.runs().stream()
+                .map(LoadResult::failures)
+                .flatMap(failures -> failures.keySet().stream())
+                .findFirst();
+    }
+
+    public Metric throughput() {
+        return metrics.getFirst();
+    }
+
+    /** What the rows allow to recommend, with the rule that says so. */
+    public List<String> recommendations() {
+        List<String> said = new ArrayList<>();
+        Metric throughput = throughput();
+        List<Row> larger = rows.stream()
+                .filter(row -> row.ratio() > 1 && row.efficiency(throughput).isPresent())
+                .toList();
+        larger.stream()
+                .max(Comparator.comparingDouble(
+                        row -> row.efficiency(throughput).orElse(0)))
+                .ifPresent(row -> said.add("Most efficient: " + row.label(over) + " with "
+                        + Percents.plain(row.efficiency(throughput).getAsDouble()) + "."));
+        larger.stream()
+                .filter(row -> row.isToAvoid(throughput).orElse(false))
+                .forEach(row -> said.add("AVOID " + row.label(over) + ": efficiency "
+                        + Percents.plain(row.efficiency(throughput).getAsDouble()) + ", below "
+                        + Percents.whole(AVOID_BELOW).replace("+", "")
+                        + (row.runs() < Change.FEWEST ? ", single run" : "")
+                        + "."));
+        larger.stream()
+                .filter(row -> row.isToAvoid(throughput).isEmpty())
+                .forEach(row -> said.add("Undecided whether to avoid " + row.label(over)
+                        + ": the interval of its efficiency contains "
+                        + Percents.whole(AVOID_BELOW).replace("+", "") + "."));
+        said.add("Rule: efficiency is the ratio of throughput over the ratio of " + over + " to the reference row ("
+                + over + "=" + Matrix.plain(reference) + "); below "
+                + Percents.whole(AVOID_BELOW).replace("+", "") + " avoid it.");
+        return said;
+    }
+}

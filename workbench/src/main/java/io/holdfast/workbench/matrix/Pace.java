@@ -1,0 +1,104 @@
+package io.holdfast.workbench.matrix;
+
+import io.holdfast.loadtest.run.EngineUnderTest;
+import io.holdfast.loadtest.run.RunClock;
+import io.holdfast.workbench.load.LoadFolder;
+import io.holdfast.workbench.load.LoadLeg;
+import io.holdfast.workbench.load.Suite;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.function.Consumer;
+
+/**
+ * Says now and then how long a suite will still take, and ends it when its time is over: never between the two legs of a pair,
+ * and with all that is over in the folder.
+ */
+public final class Pace implements Suite.Between {
+    private static final int LEGS_BETWEEN_WORDS = 10;
+
+    private final Suite.Between inner;
+    private final TimeLeft left;
+    private final Optional<Duration> most;
+    private final RunClock clock;
+    private final Consumer<String> tell;
+    private final List<String> missing;
+    private OptionalLong began = OptionalLong.empty();
+    private String lastPair = "";
+    private final int planned;
+    private int begun;
+
+    /**
+     * @param inner what happens before each leg
+     * @param left which knows of the legs that are there
+     * @param missing ids of the legs that are to run
+     * @param most after that long no more is begun
+     */
+    Pace(
+            Suite.Between inner,
+            TimeLeft left,
+            List<String> missing,
+            Optional<Duration> most,
+            RunClock clock,
+            Consumer<String> tell) {
+        this.inner = inner;
+        this.left = left;
+        this.missing = new ArrayList<>(missing);
+        this.planned = missing.size();
+        this.most = most;
+        this.clock = clock;
+        this.tell = tell;
+    }
+
+    /** Of what a folder has and has not. */
+    public static Pace of(
+            Suite.Between inner,
+            List<Suite.Leg> legs,
+            LoadFolder folder,
+            Optional<Duration> most,
+            RunClock clock,
+            Consumer<String> tell) {
+        TimeLeft left = new TimeLeft(legs);
+        folder.legs().forEach(left::add);
+        return new Pace(inner, left, folder.missing(), most, clock, tell);
+    }
+
+    @Override
+    public boolean goesOn(Suite.Leg next) {
+        if (began.isEmpty()) {
+            began = OptionalLong.of(clock.nanos());
+        }
+        long took = clock.nanos() - began.getAsLong();
+        String pair = pairOf(next);
+        boolean inPair = !pair.isEmpty() && pair.equals(lastPair);
+        if (!inPair && most.filter(limit -> took >= limit.toNanos()).isPresent()) {
+            tell.accept("The time is over: " + missing.size() + " legs are not begun; go on with them by --resume.");
+            return false;
+        }
+        lastPair = pair;
+        return true;
+    }
+
+    private static String pairOf(Suite.Leg leg) {
+        String pair = leg.settings().getOrDefault(Staggered.PAIR, "");
+        return pair.isEmpty() ? "" : leg.settings().getOrDefault(Staggered.ACROSS, "") + " " + pair;
+    }
+
+    @Override
+    public Map<String, String> before(Suite.Leg next, EngineUnderTest engine) {
+        if (planned > LEGS_BETWEEN_WORDS && begun++ % LEGS_BETWEEN_WORDS == 0) {
+            tell.accept(left.text(missing));
+        }
+        return inner.before(next, engine);
+    }
+
+    @Override
+    public void after(LoadLeg leg) {
+        missing.remove(leg.id());
+        left.add(leg);
+        inner.after(leg);
+    }
+}

@@ -1,0 +1,174 @@
+package io.holdfast.workbench.table;
+
+import io.holdfast.evidence.Estimate;
+import io.holdfast.evidence.Interval;
+import io.holdfast.evidence.Verdict;
+import io.holdfast.loadtest.LoadTestException;
+import io.holdfast.loadtest.journal.Arm;
+import io.holdfast.loadtest.journal.HoldReceipt;
+import io.holdfast.loadtest.journal.Journal;
+import io.holdfast.loadtest.journal.LegRecord;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/**
+ * One sentence that was published, and what is known about it.
+ *
+ * @param limit what its author says behind the status, as {@code at high concurrency}; empty where nothing is
+ * @param evidence what that rests on, as a place in a table, a journal, or a call with its answer; never empty
+ */
+public record Claim(String claim, Status status, String limit, List<String> evidence) {
+    private static final String JOURNAL = ".jsonl";
+    private static final int MOST_ANSWERS = 3;
+    private static final List<String> COLUMNS = List.of("claim", "status", "evidence");
+
+    /** All that can be said about a claim; there are no other words. */
+    public enum Status {
+        CONFIRMED("Confirmed"),
+        /** What was measured is not what the claim is about, whatever its number. */
+        INVALID("Invalid"),
+        /** The same is seen where it must not be. */
+        SUSPECT("Suspect"),
+        /** Seen in both orders, and nobody knows how large it is. */
+        DIRECTIONALLY_CORRECT("Directionally correct"),
+        LIKELY_REAL("Likely real");
+
+        private final String text;
+
+        Status(String text) {
+            this.text = text;
+        }
+
+        public String text() {
+            return text;
+        }
+
+        /** The one that a cell begins with. */
+        static Optional<Status> named(String text) {
+            return Arrays.stream(values())
+                    .filter(status -> text.regionMatches(true, 0, status.text, 0, status.text.length()))
+                    .filter(status ->
+                            status.limit(text).isEmpty() || !Character.isLetter(text.charAt(status.text.length())))
+                    .findFirst();
+        }
+
+        private String limit(String text) {
+            return text.substring(this.text.length())
+                    .replaceFirst("^[\\s,;:-]+", "")
+                    .strip();
+        }
+
+        /**
+         * What two orders allow to say of an effect, as log ratios; absent where they disagree in their direction, or the
+         * size is known well enough to be judged.
+         *
+         * @param size the interval in which the size of the effect is
+         */
+        public static Optional<Status> of(double normal, double reversed, Interval size) {
+            boolean agree = normal * reversed > 0;
+            boolean wide = size.high() - size.low() > Math.abs(normal + reversed) / 2 / 2;
+            return agree && wide ? Optional.of(DIRECTIONALLY_CORRECT) : Optional.empty();
+        }
+
+        /** What a verdict on a gain makes of a claim of it; absent where the data cannot tell. */
+        public static Optional<Status> of(Verdict verdict) {
+            Estimate estimate = verdict.estimate();
+            return switch (verdict.finding()) {
+                case INVALID -> Optional.of(INVALID);
+                case REAL -> Optional.of(CONFIRMED);
+                case ORDER_ARTEFACT, NO_EXPOSURE, NO_EFFECT, HARMFUL -> Optional.of(SUSPECT);
+                case INCONCLUSIVE ->
+                    estimate.tauNormal().isPresent()
+                                    && estimate.tauReversed().isPresent()
+                                    && estimate.ci95().isPresent()
+                            ? of(
+                                    estimate.tauNormal().getAsDouble(),
+                                    estimate.tauReversed().getAsDouble(),
+                                    estimate.ci95().get())
+                            : Optional.empty();
+            };
+        }
+    }
+
+    public Claim {
+        evidence = List.copyOf(evidence);
+        if (claim.isBlank() || evidence.isEmpty()) {
+            throw new LoadTestException(
+                    "A claim has a sentence and evidence, and '" + claim + "' lacks one of them; write both.");
+        }
+    }
+
+    public Claim(String claim, Status status, List<String> evidence) {
+        this(claim, status, "", evidence);
+    }
+
+    /** As a cell has it, with what limits it. */
+    public String statusText() {
+        return status.text() + (limit.isEmpty() ? "" : ", " + limit);
+    }
+
+    /**
+     * Reads a ledger: a table with the columns claim, status and evidence; evidence is parted by semicolons. The journal of a run
+     * is one of its holds, whose evidence is what was asked of the engine and answered.
+     */
+    public static List<Claim> read(Path file) {
+        return String.valueOf(file.getFileName()).endsWith(JOURNAL)
+                ? List.of(ofHolds(file, Journal.read(file)))
+                : WordTable.read(file, COLUMNS).stream().map(Claim::of).toList();
+    }
+
+    /** A hold that was not made makes of a gain something else than what it is said to be. */
+    private static Claim ofHolds(Path file, Journal.Contents run) {
+        List<HoldReceipt> asked = run.legs().stream()
+                .filter(leg -> leg.isMeasured() && leg.arm() == Arm.PINNED)
+                .map(LegRecord::hold)
+                .filter(hold -> hold.kind() == HoldReceipt.Kind.HELD || hold.kind() == HoldReceipt.Kind.NOT_HELD)
+                .toList();
+        if (asked.isEmpty()) {
+            throw new LoadTestException("The run of " + file
+                    + " asked for no hold in a pinned leg, so it is no evidence of one; name the journal of a run that"
+                    + " did.");
+        }
+        long inFull = asked.stream().filter(HoldReceipt::isInFull).count();
+        Map<String, Long> answers = asked.stream()
+                .collect(Collectors.groupingBy(HoldReceipt::reason, LinkedHashMap::new, Collectors.counting()));
+        List<String> evidence = new ArrayList<>();
+        evidence.add(String.valueOf(file.getFileName()));
+        answers.entrySet().stream()
+                .limit(MOST_ANSWERS)
+                .forEach(answer ->
+                        evidence.add(answer.getValue() + " of " + asked.size() + " pinned legs: " + answer.getKey()));
+        if (answers.size() > MOST_ANSWERS) {
+            evidence.add("and " + (answers.size() - MOST_ANSWERS) + " more answers");
+        }
+        return new Claim(
+                "what was asked to be held was held, by " + run.header().holder(),
+                inFull == asked.size() ? Status.CONFIRMED : Status.INVALID,
+                inFull == asked.size() ? "" : inFull + " of " + asked.size() + " pinned legs in full",
+                evidence);
+    }
+
+    /** The ledger that a table of a document is; absent where it is none. */
+    static Optional<List<Claim>> ledger(TableText table) {
+        return COLUMNS.stream().allMatch(name -> WordTable.has(table, name))
+                ? Optional.of(
+                        WordTable.rows(table, COLUMNS).stream().map(Claim::of).toList())
+                : Optional.empty();
+    }
+
+    private static Claim of(List<String> row) {
+        String told = row.get(1).strip();
+        Status status = Status.named(told)
+                .orElseThrow(() -> new LoadTestException("The claim '" + row.get(0) + "' has the status '" + told
+                        + "'; write one of "
+                        + Arrays.stream(Status.values()).map(Status::text).collect(Collectors.joining(", "))
+                        + "."));
+        return new Claim(row.get(0), status, status.limit(told), WordTable.parts(row.get(2)));
+    }
+}

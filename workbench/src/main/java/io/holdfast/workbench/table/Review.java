@@ -1,0 +1,414 @@
+package io.holdfast.workbench.table;
+
+import io.holdfast.evidence.Criteria;
+import io.holdfast.evidence.Finding;
+import io.holdfast.evidence.Verdict;
+import io.holdfast.loadtest.LoadTestException;
+import io.holdfast.loadtest.measure.Metric;
+import io.holdfast.workbench.table.Claim.Status;
+import io.holdfast.workbench.table.Remark.Topic;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.OptionalInt;
+import java.util.Set;
+
+/**
+ * What somebody else's numbers can and cannot show.
+ *
+ * <p>No verdict in it is ever REAL: that asks for pairs in both orders, A/A and the server's own count of cached tokens, by
+ * request, and a table is at best a summary of those.
+ *
+ * @param sections one for each table, or for each step of a log
+ * @param remarks on all tables together
+ * @param claims what the tables make of what they are published for
+ * @param published claims that the file itself has in a ledger
+ * @param criteria that the file itself names
+ * @param skipped a sentence for each of its tables that is not understood
+ * @param rerun commands that would show it
+ */
+public record Review(
+        String file,
+        List<Section> sections,
+        List<Remark> remarks,
+        List<Claim> claims,
+        List<Claim> published,
+        List<Criterion> criteria,
+        List<String> skipped,
+        List<RerunPlan.Step> rerun) {
+    public Review {
+        sections = List.copyOf(sections);
+        remarks = List.copyOf(remarks);
+        claims = List.copyOf(claims);
+        published = List.copyOf(published);
+        criteria = List.copyOf(criteria);
+        skipped = List.copyOf(skipped);
+        rerun = List.copyOf(rerun);
+    }
+
+    /**
+     * One table.
+     *
+     * @param changes what it compares, with changes recomputed
+     * @param plot lines of text, where there is something to draw
+     * @param verdicts one for each place that it compares two arms at
+     */
+    public record Section(
+            String name, List<ChangeRow> changes, List<String> plot, List<Remark> remarks, List<Judged> verdicts) {
+        public Section {
+            changes = List.copyOf(changes);
+            plot = List.copyOf(plot);
+            remarks =
+                    remarks.stream().sorted(Comparator.comparing(Remark::topic)).toList();
+            verdicts = List.copyOf(verdicts);
+        }
+
+        /** Without arms, and without a plot. */
+        static Section of(String name, List<ChangeRow> changes, List<Remark> remarks) {
+            return new Section(name, changes, List.of(), remarks, List.of());
+        }
+
+        private Section without(List<Remark> said) {
+            return new Section(
+                    name,
+                    changes,
+                    plot,
+                    remarks.stream().filter(remark -> !said.contains(remark)).toList(),
+                    verdicts);
+        }
+    }
+
+    /** A place and what changes there, by the metrics' titles, as {@code 67.09 -> 52.07 (-22.4 %)}. */
+    public record ChangeRow(String where, Map<String, String> changes) {}
+
+    /**
+     * What the rules of a load test make of one place.
+     *
+     * @param change of the metric, as printed numbers give it
+     * @param signs what looks like an artefact of the order there
+     */
+    public record Judged(String where, String metric, String change, Verdict verdict, List<String> signs) {}
+
+    /**
+     * What the person who asks knows beyond the table.
+     *
+     * @param controls workloads or models that the change should leave alone
+     * @param saidBias order biases, in milliseconds, that somebody named
+     * @param url of the server that the rerun is to ask
+     * @param against the phase of a log that all later ones are compared with
+     * @param sharedTokens that all requests begin with, where the tables do not tell
+     * @param ownTokens that each request has of its own, where the tables do not tell
+     */
+    public record Settings(
+            Set<String> controls,
+            List<Double> saidBias,
+            String url,
+            Optional<String> against,
+            OptionalInt sharedTokens,
+            OptionalInt ownTokens) {
+        public Settings {
+            controls = Set.copyOf(controls);
+            saidBias = List.copyOf(saidBias);
+        }
+
+        Settings(Set<String> controls, List<Double> saidBias, String url) {
+            this(controls, saidBias, url, Optional.empty(), OptionalInt.empty(), OptionalInt.empty());
+        }
+
+        public static Settings defaults() {
+            return new Settings(Set.of(), List.of(), "http://127.0.0.1:30000");
+        }
+
+        private Map<String, String> told() {
+            Map<String, String> told = new LinkedHashMap<>();
+            sharedTokens.ifPresent(tokens -> told.put(Column.SHARED_TOKENS, Integer.toString(tokens)));
+            ownTokens.ifPresent(tokens -> told.put(Column.UNIQUE_TOKENS, Integer.toString(tokens)));
+            return told;
+        }
+    }
+
+    /** Reviews all tables of a file. */
+    public static Review of(Path file, Settings settings) {
+        return of(TableText.read(file), settings);
+    }
+
+    static Review of(TableText.Contents contents, Settings settings) {
+        Document document = Document.of(contents, settings.told());
+        List<PublishedTable> tables = document.tables();
+        List<Section> sections = new ArrayList<>();
+        Phases phases = Phases.of(tables, document.prose());
+        refuseUnknown(settings.controls(), phases.workloads(), document.file());
+        Optional<Phases.Phase> against = settings.against().map(name -> phases.called(name, document.file()));
+        List<String> skipped = new ArrayList<>(document.skipped());
+        for (PublishedTable table : tables) {
+            boolean inPhase = Phases.phase(table.headings()).isPresent();
+            if (!table.statuses().isEmpty()) {
+                sections.add(
+                        Section.of(table.name(), List.of(), Outcomes.of(table).remarks()));
+            } else if (inPhase && Sweep.of(table).isEmpty()) {
+                // What a log says of its own numbers; the numbers themselves are in the phases.
+                phases.arithmetic(table)
+                        .filter(remark -> remark.against() || !table.stated().isEmpty())
+                        .ifPresent(said -> sections.add(Section.of(table.name(), List.of(), List.of(said))));
+            } else if (table.hasNumbers() && !(inPhase && Phases.isOfResults(table))) {
+                try {
+                    sections.add(section(table, settings));
+                } catch (LoadTestException e) {
+                    skipped.add(String.valueOf(e.getMessage()));
+                }
+            }
+        }
+        sections.addAll(phases.sections(settings.controls(), against));
+        List<PublishedTable> compared = tables.stream()
+                .filter(table -> !table.comparisons().isEmpty())
+                .filter(table -> Phases.phase(table.headings()).isEmpty())
+                .toList();
+        List<Remark> common = common(sections);
+        List<Remark> together = new ArrayList<>(common);
+        together.addAll(replicates(compared));
+        phases.fewRequests().ifPresent(together::add);
+        document.notes().forEach(note -> together.add(Remark.note(Topic.READING, "", note)));
+        return new Review(
+                document.file(),
+                sections.stream().map(section -> section.without(common)).toList(),
+                together,
+                claims(compared),
+                document.claims(),
+                document.criteria(),
+                skipped,
+                RerunPlan.of(compared, settings.url()));
+    }
+
+    private static Section section(PublishedTable table, Settings settings) {
+        TableReview review = new TableReview(table, settings.saidBias());
+        List<Remark> remarks = new ArrayList<>(review.remarks());
+        remarks.addAll(OwnFigures.remarks(table));
+        remarks.addAll(Scaling.remarks(table));
+        remarks.addAll(CoolDown.remarks(table));
+        remarks.addAll(PhaseReview.ofResults(table));
+        return new Section(table.name(), rows(table), Scaling.plot(table), remarks, review.verdicts());
+    }
+
+    /** A control that is nowhere would find nothing, and look as if nothing had moved. */
+    private static void refuseUnknown(Set<String> controls, Set<String> workloads, String file) {
+        controls.stream()
+                .filter(name -> !workloads.contains(name))
+                .sorted()
+                .findFirst()
+                .ifPresent(name -> {
+                    throw new LoadTestException("--control names '" + name + "', which is no workload of " + file + "; "
+                            + (workloads.isEmpty()
+                                    ? "controls are for a log of phases, so leave it out."
+                                    : "there are " + String.join(", ", workloads) + "."));
+                });
+    }
+
+    /** What is to be said of every table that compares arms is said once. */
+    private static List<Remark> common(List<Section> sections) {
+        List<Section> judged = sections.stream()
+                .filter(section -> !section.verdicts().isEmpty())
+                .toList();
+        return judged.size() < 2
+                ? List.of()
+                : judged.getFirst().remarks().stream()
+                        .filter(remark -> remark.topic() != Topic.ARITHMETIC
+                                && judged.stream()
+                                        .allMatch(each -> each.remarks().contains(remark)))
+                        .toList();
+    }
+
+    /** The worst of all verdicts; absent where nothing is compared. */
+    public Optional<Verdict> verdict() {
+        List<Verdict> all = sections.stream()
+                .flatMap(section -> section.verdicts().stream())
+                .map(Judged::verdict)
+                .toList();
+        return all.isEmpty() ? Optional.empty() : Optional.of(Verdict.worst(all));
+    }
+
+    /** Whether the file itself says that something went wrong, as legs that failed or are missing. */
+    public boolean hasFailures() {
+        return sections.stream()
+                .flatMap(section -> section.remarks().stream())
+                .anyMatch(remark -> remark.topic() == Topic.OUTCOMES && remark.against());
+    }
+
+    /** Whether nothing that a table is reviewed for can be found real. */
+    public boolean isUndecided() {
+        return verdict()
+                .map(verdict -> verdict.finding() == Finding.INCONCLUSIVE)
+                .orElse(false);
+    }
+
+    private static List<ChangeRow> rows(PublishedTable table) {
+        Map<Map<String, String>, Map<String, String>> rows = new LinkedHashMap<>();
+        Set<String> varying = new LinkedHashSet<>();
+        for (Comparison each : table.comparisons()) {
+            each.where().forEach((name, value) -> {
+                if (table.comparisons().stream()
+                        .anyMatch(other -> !value.equals(other.where().get(name)))) {
+                    varying.add(name);
+                }
+            });
+        }
+        if (varying.contains(Column.MEMORY)) {
+            varying.remove(Column.CAPACITY);
+        }
+        for (Comparison each : table.comparisons()) {
+            Map<String, String> where = new LinkedHashMap<>(each.where());
+            where.keySet().retainAll(varying);
+            each.repetition().ifPresent(number -> where.put("repetition", number));
+            rows.computeIfAbsent(where, any -> new LinkedHashMap<>())
+                    .put(each.metric().title(), each.text());
+        }
+        List<ChangeRow> list = new ArrayList<>();
+        rows.forEach((where, changes) -> list.add(new ChangeRow(PublishedTable.text(where), changes)));
+        return list;
+    }
+
+    /** Equal configurations in different tables are repetitions, with a server start between them. */
+    private static List<Remark> replicates(List<PublishedTable> tables) {
+        List<Remark> remarks = new ArrayList<>();
+        for (Replicate each : Replicate.in(tables)) {
+            remarks.add(Remark.note(Topic.REPLICATES, PublishedTable.text(each.where()), each.text()));
+        }
+        return remarks;
+    }
+
+    /** A gain that is as large where nothing is evicted is suspect wherever it was measured with the same configuration. */
+    private static List<Claim> claims(List<PublishedTable> tables) {
+        List<Claim> claims = new ArrayList<>();
+        for (PublishedTable table : tables) {
+            for (Sweep sweep : Sweep.of(table)) {
+                sweep.places()
+                        .getFirst()
+                        .judged()
+                        .ifPresent(metric -> sweep.placebo(metric)
+                                .filter(placebo ->
+                                        placebo.fails(Criteria.standard().delta()))
+                                .ifPresent(placebo -> {
+                                    String evidence = table.name() + ": "
+                                            + sweep.axis() + " "
+                                            + placebo.place().where().get(sweep.axis()) + ", "
+                                            + metric.title() + " " + TableReview.percent(placebo.logRatio());
+                                    List<Place> others = sweep.places().stream()
+                                            .filter(place -> !place.equals(placebo.place()))
+                                            .toList();
+                                    double least = others.stream()
+                                            .flatMapToDouble(place -> place.logRatio(metric).stream())
+                                            .max()
+                                            .orElseThrow();
+                                    double most = others.stream()
+                                            .flatMapToDouble(place -> place.logRatio(metric).stream())
+                                            .min()
+                                            .orElseThrow();
+                                    Map<String, String> same =
+                                            new HashMap<>(others.getFirst().where());
+                                    same.keySet().removeAll(List.of(sweep.axis(), Column.CAPACITY));
+                                    claims.add(new Claim(
+                                            metric.title() + " changes by " + TableReview.percent(least) + " to "
+                                                    + TableReview.percent(most) + " at " + PublishedTable.text(same),
+                                            Status.SUSPECT,
+                                            List.of(evidence)));
+                                }));
+            }
+            for (Metric metric : metrics(table)) {
+                SpreadTable spread = SpreadTable.of(metric, table.comparisons(metric));
+                if (spread.differs()) {
+                    claims.add(new Claim(
+                            metric.title() + " changes by "
+                                    + TableReview.percent(
+                                            spread.ratio().orElseThrow().mean()),
+                            spread.isCrossed() ? Status.LIKELY_REAL : Status.SUSPECT,
+                            List.of(table.name() + ": " + spread.text())));
+                }
+            }
+        }
+        return claims;
+    }
+
+    private static List<Metric> metrics(PublishedTable table) {
+        return table.comparisons().stream()
+                .map(Comparison::metric)
+                .filter(metric -> metric.name().endsWith("_std"))
+                .distinct()
+                .toList();
+    }
+
+    /** One configuration that several tables have. */
+    record Replicate(Map<String, String> where, List<Place> places) {
+        static List<Replicate> in(List<PublishedTable> tables) {
+            Map<Map<String, String>, List<Place>> same = new LinkedHashMap<>();
+            for (PublishedTable table : tables) {
+                Place.of(table)
+                        .forEach(place -> same.computeIfAbsent(canonical(place.where()), any -> new ArrayList<>())
+                                .add(place));
+            }
+            List<Replicate> found = new ArrayList<>();
+            same.forEach((where, places) -> {
+                if (places.size() > 1) {
+                    found.add(new Replicate(where, places));
+                }
+            });
+            return found;
+        }
+
+        /** 0.20 and 0.2 are the same. */
+        private static Map<String, String> canonical(Map<String, String> where) {
+            Map<String, String> canonical = new HashMap<>();
+            where.forEach((name, value) -> canonical.put(
+                    name,
+                    Figure.of(value)
+                            .map(figure -> (figure.number().stripTrailingZeros().toPlainString() + " " + figure.unit())
+                                    .strip())
+                            .orElse(value)));
+            return canonical;
+        }
+
+        String text() {
+            StringBuilder text = new StringBuilder("The same configuration in " + places.size() + " tables");
+            for (Metric metric : places.getFirst().compared().keySet()) {
+                List<Place> with = places.stream()
+                        .filter(place -> place.compared().containsKey(metric))
+                        .toList();
+                if (with.size() > 1) {
+                    text.append("; ").append(metric.title());
+                    for (Place place : with) {
+                        text.append(' ')
+                                .append(place.comparisons(metric).getFirst().text())
+                                .append(',');
+                    }
+                    text.append(" so between server starts the baseline differs by ")
+                            .append(apart(with.stream()
+                                    .map(place -> place.baseline(metric))
+                                    .toList()))
+                            .append(" and the other arm by ")
+                            .append(apart(with.stream()
+                                    .map(place -> place.treatment(metric))
+                                    .toList()));
+                }
+            }
+            return text.append('.').toString();
+        }
+
+        /** The largest over the smallest. */
+        static String apart(List<OptionalDouble> values) {
+            double most = values.stream()
+                    .mapToDouble(OptionalDouble::getAsDouble)
+                    .max()
+                    .orElseThrow();
+            double least = values.stream()
+                    .mapToDouble(OptionalDouble::getAsDouble)
+                    .min()
+                    .orElseThrow();
+            return Comparison.rounded(100 * (most / least - 1), 1) + " %";
+        }
+    }
+}
