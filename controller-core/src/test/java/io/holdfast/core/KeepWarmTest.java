@@ -482,8 +482,8 @@ class KeepWarmTest {
         store(path, Optional.empty());
         int[] tokens = new int[blocks * BLOCK];
         Arrays.fill(tokens, number);
-        Hold hold = holds.register(
-                HoldOrigin.REQUESTED, new HoldRequest(path, tokens, Duration.ofHours(1)), "asked for");
+        Hold hold =
+                holds.register(HoldOrigin.REQUESTED, new HoldRequest(path, tokens, Duration.ofHours(1)), "asked for");
         holds.update(hold.held(path[blocks - 1], blocks, "held"));
     }
 

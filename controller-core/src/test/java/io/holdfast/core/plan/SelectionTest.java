@@ -118,17 +118,7 @@ final class SelectionTest {
     @Test
     void usesFurtherApartThanTheLongestLease_areNotChosen() {
         candidate(100, 20, 50);
-        candidates.add(new SharedPrefix(
-                200,
-                20,
-                OptionalLong.empty(),
-                3,
-                9,
-                8,
-                1,
-                1,
-                50,
-                Lease.LONGEST.toNanos() + 1));
+        candidates.add(new SharedPrefix(200, 20, OptionalLong.empty(), 3, 9, 8, 1, 1, 50, Lease.LONGEST.toNanos() + 1));
         assertThat(chosen()).containsExactly(100L);
     }
 
