@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
+import io.holdfast.core.backend.BackendTraits;
+import io.holdfast.core.backend.BackendTraits.Need;
 import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.backend.DryRunBackend;
 import io.holdfast.core.backend.Outcome;
@@ -721,6 +723,32 @@ final class ControllerTest {
         assertThat(own.holdNow(1).reason())
                 .isEqualTo("not used for 150 s, as long as an automatic hold of this prefix lasts");
         assertThat(own.engine.pins).isEmpty();
+    }
+
+    @Test
+    void automatic_byDefault_isOffWherePinsTakeMemory_andOnWhereTheEngineCanEvictThem() {
+        ControllerHarness hard = byDefault(BackendTraits.hard().needing(Need.INSERTION_END));
+        assertThat(hard.controller.view().automatic().on()).isFalse();
+        assertThat(hard.controller.view().holds()).isEmpty();
+        ControllerHarness soft = byDefault(BackendTraits.soft().needing(Need.INSERTION_END));
+        assertThat(soft.controller.view().automatic().on()).isTrue();
+        assertThat(soft.controller.view().holds()).singleElement().satisfies(hold -> {
+            assertThat(hold.origin()).isEqualTo(HoldOrigin.AUTOMATIC);
+            assertThat(hold.state()).isEqualTo(HoldState.HELD);
+        });
+    }
+
+    private static ControllerHarness byDefault(BackendTraits traits) {
+        ControllerHarness.Engine engine = new ControllerHarness.Engine();
+        engine.traits = traits;
+        ControllerHarness own =
+                new ControllerHarness(ControllerSettings.defaults("e"), new ControllerHarness.Disk(), engine);
+        own.idle();
+        own.settle();
+        shareAndLose(own);
+        own.stored(1, 2, 34);
+        own.pass(Duration.ofMillis(100));
+        return own;
     }
 
     @Test

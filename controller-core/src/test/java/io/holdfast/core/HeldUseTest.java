@@ -91,6 +91,16 @@ final class HeldUseTest {
     }
 
     @Test
+    void promptWhoseFirstPartEndsWithTheHeldPrefix_isOneUse() {
+        use.holding(List.of(hold(1, 1, 80)), 1);
+        use.holding(List.of(), 2);
+        batch(0, chain(1, 80));
+        assertThat(use.take()).isEqualTo(new PrefixUse(1, 1, 80 * SIZE, 0));
+        batch(200, chain(81, 30).under(80));
+        assertThat(use.take()).isEqualTo(new PrefixUse(0, 0, 30 * SIZE, 0));
+    }
+
+    @Test
     void heldPrefixWithinAnother_isCountedOnce() {
         batch(0, chain(1, 12));
         use.holding(List.of(hold(1, 1, 4), hold(2, 1, 10)), 1);

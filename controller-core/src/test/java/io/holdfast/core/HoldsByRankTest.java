@@ -92,6 +92,30 @@ final class HoldsByRankTest {
         assertThat(ended).contains(Reason.NOT_LICENSED);
     }
 
+    /** What may be off is on the safe side: it takes a share that is small enough beyond doubt. */
+    @Test
+    void onceTooManyWereUnseen_itTakesFewEnoughBeyondDoubt() {
+        run(600);
+        unseen = 100;
+        run(60);
+        assertThat(harness.controller.view().byRank().licensed()).isFalse();
+        unseen = 5;
+        run(1_300);
+        assertThat(harness.controller.view().byRank().why()).contains("show in no event");
+        unseen = 3;
+        run(1_300);
+        assertThat(harness.controller.view().byRank().why()).doesNotContain("show in no event");
+    }
+
+    @Test
+    void holdsThatTheEngineCanEvict_areMadeByRankToo() {
+        harness.engine.traits = BackendTraits.soft().needing(Need.INSERTION_END);
+        run(600);
+        assertThat(held())
+                .isNotEmpty()
+                .allSatisfy(hold -> assertThat(hold.reason()).contains("a conversation after its turn"));
+    }
+
     /** Then what the engine counted is compared with what was seen from there on, so at first of a few requests. */
     @Test
     void eventsThatComeLateForOnce_endNothing() {

@@ -22,6 +22,7 @@ import io.holdfast.core.reading.Reading;
 import io.holdfast.core.reading.Samples;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -43,9 +44,13 @@ class KeepWarmTest {
             new Holds(1, tree, new SharedPrefixes(tree, new BlockTokens(tree::resident), SECOND), Runnable::run);
     private final OwnRequests own = new OwnRequests(Optional.empty(), Runnable::run, Runnable::run);
     private final List<CompletableFuture<Outcome>> sent = new ArrayList<>();
+    /** First token of each prefix that was sent, which is the number of its hold. */
+    private final List<Integer> touched = new ArrayList<>();
+
     private final List<String> decided = new ArrayList<>();
     private final KeepWarmBackend backend = new KeepWarmBackend(
             tokens -> {
+                touched.add(tokens[0]);
                 sent.add(new CompletableFuture<>());
                 return sent.getLast();
             },
@@ -446,12 +451,14 @@ class KeepWarmTest {
             poll();
             allocate(1);
         }
+        use(1, 10);
+        poll();
         allocate(CAPACITY / 2);
         poll();
-        assertThat(sent).hasSize(8);
+        assertThat(touched).containsExactly(2, 3, 4, 5, 6, 7, 8, 9);
         sent.getFirst().complete(new Outcome(Kind.ACCEPTED, "answered", OptionalLong.of(160)));
         poll();
-        assertThat(sent).hasSize(9);
+        assertThat(touched).hasSize(9).endsWith(10);
     }
 
     @Test
@@ -564,8 +571,9 @@ class KeepWarmTest {
     private void held(HoldOrigin origin, int number, int blocks) {
         long[] path = path(number, blocks);
         store(path, Optional.empty());
-        Hold hold = holds.register(
-                origin, new HoldRequest(path, new int[blocks * BLOCK], Duration.ofHours(1)), "asked for");
+        int[] tokens = new int[blocks * BLOCK];
+        Arrays.fill(tokens, number);
+        Hold hold = holds.register(origin, new HoldRequest(path, tokens, Duration.ofHours(1)), "asked for");
         holds.update(hold.held(path[blocks - 1], blocks, "held"));
     }
 

@@ -233,6 +233,10 @@ final class TtftStatesTest {
                     () -> recurring(bed));
             assertThat(seen.getString("state")).isEqualTo("unproven");
             assertThat(seen.getDouble("offSeconds")).isZero();
+            Eventually.see(
+                    "what it needs",
+                    () -> bed.client.http.get("/api/v1/overview").text(),
+                    said -> said.contains("\"needs\":\"traffic that loses a prefix it shares; no request has yet\""));
         }
     }
 

@@ -14,6 +14,7 @@ import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -130,6 +131,35 @@ class VllmNamingTest {
 
             client.holdIn(id, "held");
         }
+    }
+
+    @Test
+    void holdsThatWaitForTheirNames_areOneForTheSameRequester_andApartForOthers() {
+        try (Emulator emulator = engine(Algorithm.SHA256_CBOR, "0");
+                Sidecar sidecar = sidecar(emulator, "keep_warm", "");
+                SidecarClient client = new SidecarClient(sidecar.uri())) {
+            followed(client);
+            int[] prefix = EngineClient.prompt(1, 64);
+            String router = requestedBy(client, prefix, "router");
+            assertThat(requestedBy(client, prefix, "router")).isEqualTo(router);
+            String batch = requestedBy(client, prefix, "batch");
+            String nobody = requested(client, prefix);
+            assertThat(List.of(router, batch, nobody, requested(client, prefix)))
+                    .doesNotHaveDuplicates();
+        }
+    }
+
+    private static String requestedBy(SidecarClient client, int[] tokens, String requester) {
+        return client.http
+                .post(
+                        SidecarClient.HOLDS,
+                        new JsonObject()
+                                .put("tokens", EngineClient.array(tokens))
+                                .put("leaseSeconds", 600)
+                                .put("requester", requester)
+                                .encode())
+                .json()
+                .getString("id");
     }
 
     @Test

@@ -6,6 +6,7 @@ import io.holdfast.core.budget.Budget.Term;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.core.reading.Samples;
+import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
@@ -217,6 +218,34 @@ final class BudgetRuleTest {
         Term term = compute(NOTHING_WRITTEN, readings, NONE).terms().get(0);
         assertThat(term.tokens()).isEmpty();
         assertThat(term.why()).isEqualTo("the reading " + name + " is unknown: not exported");
+    }
+
+    @Test
+    void tightest_withOneCacheUnknown_isUnknown_andSaysWhy() {
+        EngineReadings known = Samples.readings(100_000, 16, 50_000, 0, 0, 0);
+        Budget tightest = Budget.tightest(List.of(
+                compute(NOTHING_WRITTEN, known, HUNDRED),
+                compute(
+                        NOTHING_WRITTEN,
+                        Samples.with(known, "capacityTokens", Reading.unknown("not exported")),
+                        HUNDRED)));
+        assertThat(tightest.hardTokens()).isZero();
+        assertThat(tightest.knowsHard()).isFalse();
+        assertThat(tightest.hardUnknown()).contains("the reading capacityTokens is unknown: not exported");
+    }
+
+    @Test
+    void pinsThatCanBeEvicted_haveTheWholeCacheAsRoom_andLeaveNone() {
+        Budget budget = BudgetRule.compute(
+                settings(NOTHING_WRITTEN),
+                Samples.readings(100_000, 16, 50_000, 3, 0, 60_000),
+                new Observed(HUNDRED, OptionalLong.of(4_000), NONE, 0, true, 0),
+                0,
+                false,
+                0);
+        assertThat(budget.leavesRoom()).isFalse();
+        assertThat(budget.room()).isEqualTo(100_000);
+        assertThat(budget.automaticBesideReserve()).isEqualTo(50_000);
     }
 
     @ParameterizedTest

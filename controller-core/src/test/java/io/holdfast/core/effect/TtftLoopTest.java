@@ -493,6 +493,37 @@ final class TtftLoopTest {
     }
 
     @Test
+    void onWindow_inWhichSomethingIsHeldForJustHalf_countsAsHeld() {
+        for (int i = 0; i < 20 * WINDOW; i++) {
+            holds = now % WINDOW > WINDOW / 2;
+            second();
+        }
+        assertThat(loop.effect().windows()).isZero();
+        assertThat(reason()).contains("something was held for 48 % of it");
+        for (int i = 0; i < 3 * WINDOW; i++) {
+            holds = now % WINDOW >= WINDOW / 2;
+            second();
+        }
+        windows(0);
+        assertThat(loop.effect().windows()).isEqualTo(1);
+    }
+
+    /** Holds that are let go at the beginning of a window without them are there while the other arm's cache is skipped. */
+    @Test
+    void whatIsHeldWhileTheOtherArmIsSkipped_isNotHeldInTheWindow() {
+        boolean before = true;
+        int since = 0;
+        for (int i = 0; i < 14 * WINDOW; i++) {
+            since = isOn() == before ? since + 1 : 0;
+            before = isOn();
+            stays = since < 5;
+            second();
+        }
+        windows(0);
+        assertThat(loop.effect().windows()).isEqualTo(12);
+    }
+
+    @Test
     void fewerComputedTokens_areAGain_thoughFirstTokensComeNoSooner() {
         cachedOn = 0.6;
         cachedOff = 0.2;
@@ -680,6 +711,22 @@ final class TtftLoopTest {
     void expectation_beforeAnyRequest_promisesNothing() {
         loop.tick(0, true, Optional.empty());
         assertThat(loop.effect().expected()).contains("how long an answer takes shows when requests come");
+    }
+
+    @Test
+    void expectation_afterTheEngineBeganToCountAnew_isOfTheRequestsSince() {
+        settings = EffectSettings.DEFAULTS;
+        loop = make();
+        holds = false;
+        for (int i = 0; i < 900; i++) {
+            second();
+        }
+        count = 0;
+        seconds = 0;
+        for (int i = 0; i < 120; i++) {
+            second();
+        }
+        assertThat(loop.effect().expected().orElseThrow()).startsWith("an answer takes about");
     }
 
     /** Who starts before the traffic does, does not wait for the end of a window of half an hour. */

@@ -27,6 +27,16 @@ final class LeasesTest {
     private long nextBlock = 1_000;
 
     @Test
+    void automaticLease_isThreeGaps_andBetweenItsLeastAndTwelveTimesThat() {
+        assertThat(Lease.automatic(MINUTE, Duration.ZERO)).isEqualTo(new Lease(MINUTE, true, Lease.LONGEST));
+        assertThat(Lease.automatic(MINUTE, Duration.ofSeconds(19)).length()).isEqualTo(MINUTE);
+        assertThat(Lease.automatic(MINUTE, Duration.ofSeconds(50)).length()).isEqualTo(Duration.ofSeconds(150));
+        assertThat(Lease.automatic(MINUTE, Duration.ofSeconds(239)).length()).isEqualTo(Duration.ofSeconds(717));
+        assertThat(Lease.automatic(MINUTE, Duration.ofSeconds(241)).length()).isEqualTo(Duration.ofMinutes(12));
+        assertThat(Lease.automatic(Lease.LONGEST, Lease.LONGEST).length()).isEqualTo(Lease.LONGEST);
+    }
+
+    @Test
     void absoluteLease_howeverOftenUsed_ends() {
         long id = held(new HoldRequest(path(), MINUTE)).id();
         for (int i = 0; i < 2; i++) {

@@ -8,6 +8,7 @@ import io.holdfast.core.cost.PrefillCost;
 import io.holdfast.core.hold.Hold;
 import io.holdfast.core.hold.HoldOrigin;
 import io.holdfast.core.hold.HoldRequest;
+import io.holdfast.core.hold.Lease;
 import io.holdfast.core.index.CacheTraits;
 import io.holdfast.core.index.EngineBlocks;
 import io.holdfast.core.index.StoredBlocks;
@@ -47,6 +48,7 @@ final class SelectionTest {
     private final List<Hold> holds = new ArrayList<>();
     private Function<Set<Long>, Long> needBlocks = held -> 0L;
     private long room = 24_576;
+    private String roomTerm = "room beside running requests";
     private long share = 24_576;
     private long pinned;
 
@@ -101,6 +103,23 @@ final class SelectionTest {
         needBlocks = held -> 136L;
         // 24,576 - 8 x 136 x 16 = 7,168 tokens are three prompts of 2,048, the hottest.
         assertThat(chosen()).containsExactly(5_000L, 4_000L, 3_000L);
+    }
+
+    @Test
+    void pinsThatTheEngineCanEvict_leaveNoReserve() {
+        for (int i = 1; i <= 5; i++) {
+            candidate(1_000L * i, 128, 10 + i);
+        }
+        needBlocks = held -> 136L;
+        roomTerm = Budget.HARD_GUARD;
+        assertThat(chosen()).hasSize(5);
+    }
+
+    @Test
+    void usesFurtherApartThanTheLongestLease_areNotChosen() {
+        candidate(100, 20, 50);
+        candidates.add(new SharedPrefix(200, 20, OptionalLong.empty(), 3, 9, 8, 1, 1, 50, Lease.LONGEST.toNanos() + 1));
+        assertThat(chosen()).containsExactly(100L);
     }
 
     @Test
@@ -233,7 +252,7 @@ final class SelectionTest {
                 pinned,
                 0,
                 List.of(
-                        new Budget.Term("room beside running requests", OptionalLong.of(room), ""),
+                        new Budget.Term(roomTerm, OptionalLong.of(room), ""),
                         new Budget.Term("operator's share", OptionalLong.of(share), "")),
                 List.of());
         return Selection.of(new PlanInput(

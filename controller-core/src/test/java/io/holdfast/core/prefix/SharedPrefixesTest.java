@@ -410,6 +410,15 @@ final class SharedPrefixesTest {
         assertThat(prefixes.needBeside(Set.of(SYSTEM_PROMPT, team[4]))).hasValue(3);
     }
 
+    @Test
+    void oneLongGap_isNotTheUsualOne() {
+        for (int i = 0; i < 6; i++) {
+            seconds += i == 5 ? 999 : 9;
+            user(20, 10);
+        }
+        assertThat(seen().orElseThrow().gapNanos()).isEqualTo(10_000_000_000L);
+    }
+
     private Optional<SharedPrefix> seen() {
         return prefixes.find(SYSTEM_PROMPT);
     }

@@ -52,10 +52,6 @@ class TieredPinsTest {
         return longer;
     }
 
-    private static void advance(TestEngine engine, double seconds) {
-        engine.clock.await(engine.clock.nanos() + (long) (seconds * 1e9));
-    }
-
     private static List<Tier> removedFrom(TestEngine engine, long block) {
         return engine.published.stream()
                 .flatMap(List::stream)

@@ -127,6 +127,29 @@ final class UntoldZerosTest {
                         .allMatch(request -> request.cachedTokens().isPresent()));
     }
 
+    /** One leg whose counters were not read may have left out anything. */
+    @Test
+    void serverThatTellsZeros_isNotBelievedWhereOneLegHasNoProof() {
+        List<LegRecord> legs = Legs.run(10, 5).stream()
+                .map(leg -> Legs.withRequests(leg, request -> request.number() == 2 ? without(request) : request))
+                .toList();
+        List<LegRecord> some = new ArrayList<>(counting(legs));
+        some.set(3, legs.get(3));
+        UntoldZeros zeros = UntoldZeros.of(Legs.header(), some);
+        assertThat(zeros.legs()).isEqualTo(some);
+        assertThat(zeros.note()).isEmpty();
+    }
+
+    @Test
+    void countersThatFoundOnePageMore_refuteTheRule_andLessThanAPageProvesIt() {
+        List<LegRecord> less = new ArrayList<>(counting(legs()));
+        less.set(0, counting(less.getFirst(), 0, 3));
+        assertThat(note(less)).contains("in each of 36 legs");
+        List<LegRecord> more = new ArrayList<>(counting(legs()));
+        more.set(0, counting(more.getFirst(), 0, 4));
+        assertThat(note(more)).contains("found 4 cached tokens more").endsWith("so these counts stay unknown.");
+    }
+
     @Test
     void requestThatFailed_hasNoCount_andItsLegNoProof() {
         List<LegRecord> legs = new ArrayList<>(counting(legs()));
