@@ -5,14 +5,21 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.holdfast.app.cli.ExitCode;
+import io.holdfast.emulator.Emulator;
+import io.holdfast.emulator.EmulatorSettings;
+import io.holdfast.emulator.Endpoints;
+import io.holdfast.rules.vllm.VllmSettings;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -34,6 +41,12 @@ class SidecarProcessTest {
 
     private static String engine(String id, int port) {
         return "{id: " + id + ", type: sglang, url: 'http://127.0.0.1:" + port + "'}";
+    }
+
+    private static int vacant() throws IOException {
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            return socket.getLocalPort();
+        }
     }
 
     private static URI served(Child child) throws IOException {
@@ -153,6 +166,39 @@ class SidecarProcessTest {
                     .contains(" WARN  Engine main does not answer: ")
                     .contains("Nothing listens at " + NOBODY + ": is the engine running?")
                     .endsWith("see that it runs, and that engines.main.url is its address.");
+        }
+    }
+
+    /** The two may start in either order, and the address alone does not say which family it will be. */
+    @Test
+    void engineThatStartsLater_isFollowedAsTheOneThatItIs() throws Exception {
+        Vertx vertx = Vertx.vertx();
+        int port = vacant();
+        int events = vacant();
+        try (Child child = Child.start(
+                        "sidecar",
+                        "--engine",
+                        "http://127.0.0.1:" + port,
+                        "--port",
+                        "0",
+                        "--set",
+                        "engines.main.events=tcp://127.0.0.1:" + events,
+                        "--state-directory",
+                        folder.toString());
+                Http sidecar = new Http(served(child))) {
+            sidecar.await("/readyz", answer -> answer.text().contains("Nothing listens"));
+
+            EmulatorSettings vllm = EmulatorSettings.defaults()
+                    .withKind(new EmulatorSettings.Kind.Vllm(VllmSettings.defaults()))
+                    .withEndpoints(new Endpoints(Endpoints.LOOPBACK, port, events, OptionalInt.empty()));
+            try (Emulator _ = Emulator.start(vertx, vllm)) {
+                assertThat(child.errorLine("engines.main.type = ")).endsWith("sglang (--engine)");
+                assertThat(child.errorLine("engines.main.type = ")).endsWith("vllm (--engine)");
+                sidecar.await("/readyz", answer -> answer.status() == 200);
+                assertThat(sidecar.get("/api/v1/engines/main/readings").text()).contains("vllm:");
+            }
+        } finally {
+            vertx.close().await();
         }
     }
 

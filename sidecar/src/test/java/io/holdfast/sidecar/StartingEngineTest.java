@@ -24,6 +24,7 @@ class StartingEngineTest {
     private final Vertx vertx = Vertx.vertx();
     private final AtomicInteger refused = new AtomicInteger();
     private volatile boolean starting = true;
+    private boolean metered = true;
 
     @TempDir
     Path state;
@@ -68,6 +69,33 @@ class StartingEngineTest {
         }
     }
 
+    @Test
+    void engineThatTellsNoNumbers_isSaidByReadyz() {
+        starting = false;
+        metered = false;
+        HttpServer server = vertx.createHttpServer().requestHandler(engine());
+        server.listen(0, "127.0.0.1").toCompletionStage().toCompletableFuture().join();
+        URI address = URI.create("http://127.0.0.1:" + server.actualPort());
+        try (EventFeed feed = new EventFeed();
+                Sidecar sidecar = Sidecar.start(
+                        vertx,
+                        TestBed.config(
+                                state,
+                                address,
+                                "backend: keep_warm, priming: true, events: '" + feed.endpoint() + "'"));
+                SidecarClient client = new SidecarClient(sidecar.uri())) {
+            String why = "The engine answered /metrics with HTTP 405";
+            Eventually.see(
+                    "the note",
+                    () -> client.http
+                            .get("/readyz")
+                            .json()
+                            .getJsonArray("notes")
+                            .encode(),
+                    notes -> notes.contains("its numbers are not known: " + why));
+        }
+    }
+
     private static void stored(EventFeed feed, SidecarClient client) {
         Eventually.see(
                 "the prefix is known to be stored",
@@ -96,9 +124,11 @@ class StartingEngineTest {
                         .put("page_size", TestBed.BLOCK)
                         .put("max_req_input_len", 1024)
                         .put("kv_events", new JsonObject().put("publisher", "zmq"))));
-        router.get("/metrics")
-                .handler(call ->
-                        call.end("sglang:num_running_reqs 0\nsglang:num_queue_reqs 0\nsglang:num_used_tokens 0\n"));
+        if (metered) {
+            router.get("/metrics")
+                    .handler(call ->
+                            call.end("sglang:num_running_reqs 0\nsglang:num_queue_reqs 0\nsglang:num_used_tokens 0\n"));
+        }
         router.post("/hicache/pin_blocks").handler(call -> count(call, "pinned_count"));
         // Whatever it had is gone, and it says so.
         router.post("/hicache/unpin_blocks")

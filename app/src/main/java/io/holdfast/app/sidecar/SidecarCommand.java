@@ -16,6 +16,7 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Vertx;
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -41,6 +42,8 @@ import picocli.CommandLine.Spec;
         },
         sortOptions = false)
 public final class SidecarCommand implements Callable<Integer> {
+    private static final Duration ASKS_EACH = Duration.ofSeconds(2);
+    private static final String ASSUMED = "sglang";
     private static final String API_KEY = "engines.main.apiKeyEnv=";
     private static final Logger LOG = LoggerFactory.getLogger(LogSetup.ALWAYS);
 
@@ -118,6 +121,11 @@ public final class SidecarCommand implements Callable<Integer> {
                     + " HOLDFAST_LOG_FORMAT.")
     private @Nullable String logFormat;
 
+    /** The engine that a URL alone names, and what it turned out to be; read by whoever reloads. */
+    private Optional<EngineTarget> recogniser = Optional.empty();
+
+    private volatile Optional<String> family = Optional.empty();
+
     SidecarCommand() {}
 
     @Override
@@ -178,9 +186,22 @@ public final class SidecarCommand implements Callable<Integer> {
             HangUp.handle(() -> reload(sidecar, sources, form));
             say("holdfast sidecar listens on " + sidecar.uri());
             tell("configuration", effective.lines(), form);
-            stop.await();
+            awaitStop(sidecar, sources, form, stop);
             say("holdfast sidecar lets go of what it holds, and ends");
         }
+    }
+
+    /** An engine that was silent at the start says later what it is. */
+    private void awaitStop(Sidecar sidecar, ConfigSources sources, LogSetup.Form form, UntilStopped stop)
+            throws InterruptedException {
+        boolean stopped = false;
+        while (!stopped && recogniser.isPresent() && family.isEmpty()) {
+            stopped = stop.await(ASKS_EACH);
+            if (!stopped && recognise() && !family.equals(Optional.of(ASSUMED))) {
+                reload(sidecar, sources, form);
+            }
+        }
+        stop.await();
     }
 
     private void say(String line) {
@@ -211,22 +232,34 @@ public final class SidecarCommand implements Callable<Integer> {
         return engine == null ? sources : whatItIs(sources, EngineTarget.named(engine));
     }
 
-    /** What a URL alone leaves open is asked of the engine, as doctor does; one that does not answer is taken for an SGLang. */
+    /** What a URL alone leaves open is asked of the engine, as doctor does; until one answers it is taken for an SGLang. */
     private ConfigSources whatItIs(ConfigSources sources, EngineTarget target) {
-        if (checkOnly) {
-            return sources.withDefault("--engine", "engines.main.type", "sglang");
+        if (engineType != null) {
+            family = Optional.of(engineType);
+        } else if (!checkOnly) {
+            Optional<String> key = settings.stream()
+                    .filter(each -> each.startsWith(API_KEY))
+                    .map(each -> each.substring(API_KEY.length()))
+                    .findFirst();
+            recogniser = Optional.of(target.withApiKeyEnv(key));
+            recognise();
         }
-        Optional<String> key = settings.stream()
-                .filter(each -> each.startsWith(API_KEY))
-                .map(each -> each.substring(API_KEY.length()))
-                .findFirst();
-        String family = Optional.ofNullable(engineType)
-                .or(() -> target.withApiKeyEnv(key).recognised())
-                .orElse("sglang");
-        ConfigSources known = sources.withDefault("--engine", "engines.main.type", family);
-        return target.usualEvents(family)
-                .map(events -> known.withDefault("--engine", "engines.main.events", events))
-                .orElse(known);
+        return sources.withDefaults(() -> {
+            String known = family.orElse(ASSUMED);
+            List<Setting> open = new ArrayList<>();
+            open.add(new Setting("--engine", "engines.main.type", known));
+            target.usualEvents(known)
+                    .ifPresent(events -> open.add(new Setting("--engine", "engines.main.events", events)));
+            return open;
+        });
+    }
+
+    /** Whether it is known by now what the engine is. */
+    private boolean recognise() {
+        if (family.isEmpty()) {
+            family = recogniser.flatMap(EngineTarget::recognised);
+        }
+        return family.isPresent();
     }
 
     private static void flag(List<Setting> flags, String typed, String key, @Nullable String value) {

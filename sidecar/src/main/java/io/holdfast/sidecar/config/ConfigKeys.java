@@ -238,7 +238,7 @@ public final class ConfigKeys {
                     "",
                     Change.ANEW,
                     "which server it is",
-                    "`--engine` without `--engine-type` means sglang"),
+                    "`--engine` without `--engine-type` asks the engine, and until it answers means sglang"),
             key("url", Form.TEXT, "URL", "http or https", "", Change.ANEW, "its HTTP server", ""),
             key(
                     "caFile",

@@ -18,6 +18,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.Supplier;
 import java.util.regex.Pattern;
 
 /**
@@ -75,11 +76,17 @@ public final class ConfigSources {
     private final Optional<Path> file;
     private final Map<String, String> environment;
     private final List<Setting> settings;
+    private final Supplier<List<Setting>> defaults;
 
-    private ConfigSources(Optional<Path> file, Map<String, String> environment, List<Setting> settings) {
+    private ConfigSources(
+            Optional<Path> file,
+            Map<String, String> environment,
+            List<Setting> settings,
+            Supplier<List<Setting>> defaults) {
         this.file = file;
         this.environment = new TreeMap<>(environment);
         this.settings = List.copyOf(settings);
+        this.defaults = defaults;
     }
 
     /**
@@ -88,17 +95,12 @@ public final class ConfigSources {
      * @param settings those that come later replace those that come earlier
      */
     public static ConfigSources of(Optional<Path> file, Map<String, String> environment, List<Setting> settings) {
-        return new ConfigSources(file, environment, settings);
+        return new ConfigSources(file, environment, settings, List::of);
     }
 
-    /** The same with a value that holds where nobody wrote another one. */
-    public ConfigSources withDefault(String typed, String key, String value) {
-        if (merged(List.of()).written().containsKey(key)) {
-            return this;
-        }
-        List<Setting> more = new ArrayList<>(settings);
-        more.addFirst(new Setting(typed, key, value));
-        return new ConfigSources(file, environment, more);
+    /** The same with values that hold where nobody wrote others, asked for each time that all of it is read. */
+    public ConfigSources withDefaults(Supplier<List<Setting>> values) {
+        return new ConfigSources(file, environment, settings, values);
     }
 
     /** Whether anything at all is written anywhere. */
@@ -266,6 +268,10 @@ public final class ConfigSources {
             }
         });
         settings.forEach(each -> tree.set(each.key(), each.value(), new Flag(each.typed())));
+        Set<String> written = tree.written().keySet();
+        defaults.get().stream()
+                .filter(each -> !written.contains(each.key()))
+                .forEach(each -> tree.set(each.key(), each.value(), new Flag(each.typed())));
         Set<String> secrets = secrets(tree.root());
         unknown.stream()
                 .filter(variable -> !secrets.contains(variable)

@@ -365,13 +365,7 @@ public final class EngineLink implements AutoCloseable {
     /** Tells the log what has changed since the last look. */
     public void tellNews() {
         news.look(new EngineNews.Seen(
-                view().readings().runningRequests() instanceof Reading.Unknown unknown
-                        ? Optional.of(unknown.why())
-                        : Optional.empty(),
-                backend.name(),
-                capabilities(),
-                view().automatic().on(),
-                unreadiness()));
+                silence(), backend.name(), capabilities(), view().automatic().on(), unreadiness()));
         news.evicted(view().evictions(), view().readings().blockTokens().number());
         log.look(holds());
     }
@@ -630,6 +624,13 @@ public final class EngineLink implements AutoCloseable {
         return reasons;
     }
 
+    /** Why its numbers are not known; absent where they are. */
+    private Optional<String> silence() {
+        return view().readings().runningRequests() instanceof Reading.Unknown unknown
+                ? Optional.of(unknown.why())
+                : Optional.empty();
+    }
+
     /** What a person should know of an engine that is looked after all the same. */
     public List<String> notes() {
         List<String> notes = new ArrayList<>();
@@ -640,6 +641,7 @@ public final class EngineLink implements AutoCloseable {
         capabilities()
                 .filter(found -> !found.canPin())
                 .ifPresent(found -> notes.add("follows, cannot hold: " + found.shortly()));
+        capabilities().flatMap(_ -> silence()).ifPresent(why -> notes.add("its numbers are not known: " + why));
         notes.add(view().automatic().why());
         view().paused().ifPresent(notes::add);
         if (view().dryRun()) {

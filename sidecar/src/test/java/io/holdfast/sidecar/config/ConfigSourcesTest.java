@@ -61,15 +61,6 @@ class ConfigSourcesTest {
                 file, all, Arrays.stream(settings).map(Setting::of).toList());
     }
 
-    /** An SGLang says itself where it publishes. */
-    @Test
-    void placeOfEvents_isTakenForGrantedOfAVllmAlone() {
-        EngineTarget target = EngineTarget.named("http://gpu-1:8000");
-        assertThat(target.usualEvents("vllm")).contains("tcp://gpu-1:5557");
-        assertThat(target.usualEvents("sglang")).isEmpty();
-        assertThat(EngineTarget.named("gpu-1").usualEvents("vllm")).isEmpty();
-    }
-
     @Test
     void flag_goesBeforeVariableBeforeFileBeforeDefault() throws IOException {
         Map<String, String> variable = Map.of("HOLDFAST_ENGINES_MAIN_SHARE", "0.3");
