@@ -5,6 +5,7 @@ import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.Holds;
 import io.holdfast.core.index.TreeView;
 import io.holdfast.core.reading.EngineReadings;
+import io.holdfast.core.reading.Reading;
 import java.util.HashSet;
 import java.util.Optional;
 import java.util.Set;
@@ -56,9 +57,15 @@ final class Priming {
         if (!certain) {
             return Optional.of("the sidecar does not store it by itself while it may be there unseen");
         }
-        return readings.waitingRequests().number().orElse(1) > 0
-                ? Optional.of("the sidecar does not store it by itself while requests wait")
-                : Optional.empty();
+        return switch (readings.waitingRequests()) {
+            case Reading.Unknown unknown ->
+                Optional.of("the sidecar does not store it by itself while it is not known whether requests wait: "
+                        + unknown.why());
+            case Reading.Known known ->
+                known.value() > 0
+                        ? Optional.of("the sidecar does not store it by itself while requests wait")
+                        : Optional.empty();
+        };
     }
 
     void send(Hold hold) {

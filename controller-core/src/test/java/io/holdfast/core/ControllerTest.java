@@ -956,6 +956,25 @@ final class ControllerTest {
     }
 
     @Test
+    void prefix_isNotSentWhileNobodyKnowsWhetherRequestsWait_andSaysWhy() {
+        ControllerHarness.Engine engine = new ControllerHarness.Engine();
+        engine.traits = BackendTraits.soft().needing(Need.INSERTION_END);
+        ControllerHarness soft =
+                new ControllerHarness(ControllerSettings.defaults("e"), new ControllerHarness.Disk(), engine);
+        soft.idle();
+        soft.settle();
+        soft.stored(8);
+        soft.controller.readings(Samples.readings(10_000, 16, 9_000, 2, 0, 0, 0, 0, soft.now)
+                .but()
+                .waitingRequests(Reading.unknown("/metrics is not served"))
+                .build());
+        soft.settle();
+        long id = askWithTokens(soft, 1, 2);
+        assertThat(soft.own).isEmpty();
+        assertThat(soft.holdNow(id).reason()).endsWith("whether requests wait: /metrics is not served");
+    }
+
+    @Test
     void prefix_isNotSentWhileRequestsWait() {
         harness.stored(8);
         harness.readings(2, 3);
@@ -1005,6 +1024,10 @@ final class ControllerTest {
     }
 
     private long askWithTokens(long... blocks) {
+        return askWithTokens(harness, blocks);
+    }
+
+    private static long askWithTokens(ControllerHarness harness, long... blocks) {
         HoldRequest request = new HoldRequest(blocks, new int[blocks.length * 16], Duration.ofHours(3));
         var asked = harness.controller.request(request).toCompletableFuture();
         harness.settle();

@@ -109,6 +109,8 @@ public record EngineTarget(
                                     + String.valueOf(e.getMessage())
                                             .substring(key.end())
                                             .replace("leave the key out", "leave it out")
+                                            // Options are in no file.
+                                            .replaceAll(" \\(line \\d+\\)", "")
                                             .replaceAll("\\.$", ""))
                     : e;
         }
