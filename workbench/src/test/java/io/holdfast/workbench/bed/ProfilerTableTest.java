@@ -92,7 +92,7 @@ class ProfilerTableTest {
                   ├─ longest [ms]                          0.510  nsys
                   └─ share of the range [%]                  100  of its kernels\
             """);
-        assertThat(layers.only("layer_1").kernels()).singleElement();
+        assertThat(layers.only("layer_1").kernels()).hasSize(1);
     }
 
     @Test

@@ -73,7 +73,7 @@ public final class SglangApi implements HttpFrontend {
         this.requests = new SglangRequests(settings, server);
         this.info = new SglangInfo(settings, server);
         this.metrics = new SglangMetrics(settings, server.model(), context.answers(), http);
-        this.control = new SglangControl(settings, server, engine, context, open);
+        this.control = new SglangControl(settings, engine, context, open);
         this.routes = routes();
     }
 

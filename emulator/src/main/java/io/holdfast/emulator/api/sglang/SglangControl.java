@@ -1,6 +1,5 @@
 package io.holdfast.emulator.api.sglang;
 
-import io.holdfast.emulator.api.ApiSettings;
 import io.holdfast.emulator.api.Call;
 import io.holdfast.emulator.api.Reply;
 import io.holdfast.emulator.api.RouteContext;
@@ -29,20 +28,13 @@ final class SglangControl {
     private static final long FLUSH_RETRY_MILLIS = 20;
 
     private final SglangSettings settings;
-    private final ApiSettings server;
     private final Ranks<SglangEngine> engine;
     private final RouteContext context;
     private final Map<String, Reply> open;
     private final Set<String> sessions = new HashSet<>();
 
-    SglangControl(
-            SglangSettings settings,
-            ApiSettings server,
-            Ranks<SglangEngine> engine,
-            RouteContext context,
-            Map<String, Reply> open) {
+    SglangControl(SglangSettings settings, Ranks<SglangEngine> engine, RouteContext context, Map<String, Reply> open) {
         this.settings = settings;
-        this.server = server;
         this.engine = engine;
         this.context = context;
         this.open = open;
