@@ -99,6 +99,14 @@ final class HoldsByDefaultTest {
         assertThat(DefaultGrid.missingPairs(DefaultGrid.slice())).isEmpty();
     }
 
+    /** Its last round comes in the first window that is off. */
+    @Test
+    void windowWithoutHolds_isNotTakenForALoss() {
+        DefaultCell cell = new DefaultCell(
+                new StockEngine(Kind.SGLANG_SESSIONS, 16, 32_768, 1_000_000), 16, 8, Head.USUAL, Flood.WHOLE);
+        assertThat(cell.run(new Seen()).after()).isGreaterThanOrEqualTo(FOUND_WITH_SESSIONS);
+    }
+
     @ParameterizedTest
     @EnumSource
     void cacheThatKeepsTheHeadAnyway_holdsNothing(Kind kind) {
