@@ -40,7 +40,7 @@ record DefaultCell(StockEngine engine, int atATime, int answer, Head head, Flood
      *
      * @param firstHold the first round in which something was held; 0 for none
      * @param before share of users' requests that found the whole head until that round
-     * @param after the same in the rounds after it, but for requests that came while holds were off to measure what they do;
+     * @param after the same in the rounds after it, but for requests that came while holds were off to measure it;
      *     NaN where there is none
      * @param p99 of the time to first token of the prompts that come once, with holds
      * @param p99Without without a sidecar
