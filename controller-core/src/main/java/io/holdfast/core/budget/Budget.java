@@ -11,7 +11,7 @@ import java.util.function.Predicate;
 import java.util.function.ToLongFunction;
 
 /**
- * How many tokens may be pinned now.
+ * Number of tokens that may be pinned now.
  *
  * @param hardTokens what the hard guard leaves: the bound of requested holds; nothing may be added while it is unknown
  * @param newTokens the bound of what is pinned from now on, at most the hard one: what requests that run need is not taken
@@ -46,7 +46,10 @@ public record Budget(
         return new Budget(0, 0, 0, 0, 0, List.of(), List.of());
     }
 
-    /** Of the caches of one engine, each with its own: every term is that of the tightest, and unknown where one is. */
+    /**
+     * Combines the caches of one engine, each with its own budget: every term is that of the tightest, and unknown
+     * where one is.
+     */
     public static Budget tightest(List<Budget> budgets) {
         if (budgets.size() == 1) {
             return budgets.getFirst();
@@ -85,7 +88,7 @@ public record Budget(
                 .findFirst();
     }
 
-    /** Whether the hard bound is known, so that what stands above it can be let go. */
+    /** Returns true if the hard bound is known, so that what stands above it can be released. */
     public boolean knowsHard() {
         return terms.stream()
                 .noneMatch(
@@ -109,12 +112,15 @@ public record Budget(
                 .orElse(0);
     }
 
-    /** Whether automatic holds have to leave room for prompts, as pins that take memory for good have. */
+    /** Returns true if automatic holds have to leave room for prompts, as pins that take memory for good have. */
     public boolean leavesRoom() {
         return terms.stream().anyMatch(term -> term.name().equals(ROOM));
     }
 
-    /** What running requests leave of the cache to pins that take memory for good; all of it where pins can be evicted. */
+    /**
+     * Returns what running requests leave of the cache to pins that take memory for good; all of it where pins can be
+     * evicted.
+     */
     public long room() {
         String name = leavesRoom() ? ROOM : HARD_GUARD;
         return terms.stream()
@@ -165,7 +171,7 @@ public record Budget(
      */
     public record Term(String name, OptionalLong tokens, String why) {}
 
-    /** What an operator has to know about the guard. */
+    /** Kinds of alarm about the guard, for an operator. */
     public enum AlarmKind {
         /** The largest request needs the whole cache. */
         NO_ROOM,

@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
 
-/** How many tokens may be pinned, from what was measured; a pure function. */
+/** Computes from measurements how many tokens may be pinned; a pure function. */
 public final class BudgetRule {
     /*
      * The hard guard
@@ -131,7 +131,7 @@ public final class BudgetRule {
     }
 
     /**
-     * The same.
+     * Computes the budget.
      *
      * @param releasable whether pins can be taken back; where not, requested holds stay within the operator's share as well
      */
@@ -146,7 +146,10 @@ public final class BudgetRule {
         return new BudgetRule(settings, readings, observed, nowNanos).compute(pinnedBlocks, hardPins, releasable);
     }
 
-    /** What is left free beside pins and the largest request: rounding to blocks, and numbers that are a little old. */
+    /**
+     * Returns what is left free beside pins and the largest request: rounding to blocks, and numbers that are a little
+     * old.
+     */
     public static long slack(long capacity, long blockTokens) {
         return 2 * blockTokens + (capacity + 99) / 100;
     }
@@ -306,7 +309,7 @@ public final class BudgetRule {
                         + answer.tokens + " (" + answer.why + ") = " + bound);
     }
 
-    /** How much a request that runs may still say. */
+    /** Returns how much a running request may still generate. */
     private Bound answer() throws MissingReading {
         if (observed.answers().count() >= ENOUGH_ANSWERS) {
             return new Bound(

@@ -45,12 +45,12 @@ public final class EngineGuard {
         return ranks.stream().flatMap(rank -> rank.hindrance(nowNanos).stream()).findFirst();
     }
 
-    /** Whether the last look showed every cache at rest, and newer than any call of ours. */
+    /** Returns true if the last look showed every cache at rest, and newer than any call of ours. */
     public boolean rested() {
         return ranks.stream().allMatch(rank -> rank.restedWith().isPresent());
     }
 
-    /** What an operator has to know of an engine whose pins take memory for good. */
+    /** Returns what an operator has to know of an engine whose pins take memory for good. */
     public List<Alarm> alarms(Budget budget, long nowNanos) {
         List<Alarm> alarms = new ArrayList<>(budget.alarms());
         hindrance(nowNanos).ifPresent(why -> alarms.add(new Alarm(AlarmKind.STALL, why)));

@@ -5,7 +5,9 @@ import io.holdfast.core.reading.Reading;
 import java.util.Arrays;
 import java.util.OptionalLong;
 
-/** What of the engine's memory is not evictable, is not ours and belongs to no request: pins of somebody else. */
+/**
+ * Measures what of the engine's memory is not evictable, is not ours and belongs to no request: pins of somebody else.
+ */
 final class ForeignPins {
     /*
      * The engine tells how many tokens cannot be evicted: running requests, our pins and everybody else's together. What is
@@ -103,7 +105,7 @@ final class ForeignPins {
         }
     }
 
-    /** What others have pinned, at most; 0 while nothing shows any. */
+    /** Returns the most that others may have pinned; 0 while nothing shows any. */
     long tokens(long nowNanos) {
         advance(nowNanos);
         long hour = Arrays.stream(smallest).min().orElse(NONE);
@@ -120,7 +122,7 @@ final class ForeignPins {
         return restedWith;
     }
 
-    /** Whether {@link #tokens} was seen while nothing ran, so that it is pins and nothing else. */
+    /** Returns true if {@link #tokens} was seen while nothing ran, so that it is pins and nothing else. */
     boolean seenAtRest(long nowNanos) {
         return atRest != NONE && tokens(nowNanos) <= atRest;
     }

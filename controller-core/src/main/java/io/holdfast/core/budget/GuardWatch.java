@@ -5,7 +5,7 @@ import io.holdfast.core.reading.Reading;
 import java.util.Optional;
 import java.util.OptionalLong;
 
-/** What the guard has to know of one cache beside its newest readings: stalls, pins of others, how much ran lately. */
+/** Facts that the guard needs of one cache beside its newest readings: stalls, pins of others, how much ran lately. */
 public final class GuardWatch {
     private final StallWatch stalls = new StallWatch();
     private final ForeignPins foreign = new ForeignPins();
@@ -62,7 +62,10 @@ public final class GuardWatch {
         return stalls.hindrance(nowNanos);
     }
 
-    /** What the last look showed to be taken by whomever, if it was at rest and newer than any call of ours. */
+    /**
+     * Returns what the last look showed to be taken, by us or others, if it was at rest and newer than any call of
+     * ours.
+     */
     public OptionalLong restedWith() {
         return foreign.restedWith();
     }

@@ -19,7 +19,7 @@ public final class PromptSizes {
     private static final int BUCKETS = (65 - STEPS_LOG2) << STEPS_LOG2;
 
     private final int[][] counts = new int[SLOTS][BUCKETS];
-    /** Of all slots together: it is asked for in every round, and a sample changes one number of it. */
+    /** Sums over all slots: they are read in every round, and a sample changes one number. */
     private final int[] sums = new int[BUCKETS];
 
     private int samples;
@@ -30,7 +30,7 @@ public final class PromptSizes {
     private long largestEver;
 
     /**
-     * What the last hour showed; the sizes are 0 where {@code count} is.
+     * Facts about the last hour; the sizes are 0 where {@code count} is.
      *
      * @param count samples
      * @param unmeasured prompts whose length is not known; above 0 the sizes say nothing about the largest prompt
@@ -101,7 +101,7 @@ public final class PromptSizes {
                 largestEver);
     }
 
-    /** What outlives this process. */
+    /** Returns what outlives this process. */
     public LearnedSizes learned(long nanos) {
         advance(nanos);
         long[] longest = new long[SLOTS];

@@ -79,14 +79,16 @@ public final class StallWatch {
         resumed = false;
     }
 
-    /** Whether requests wait while nothing runs, and have for long enough; a look that is too old tells nothing. */
+    /**
+     * Returns true if requests wait while nothing runs, and have for long enough; a look that is too old tells nothing.
+     */
     boolean stalled(long nowNanos) {
         return sinceNanos != NEVER
                 && lastNanos - sinceNanos >= STANDSTILL_NANOS
                 && nowNanos - lastNanos <= BudgetRule.STALE_NANOS;
     }
 
-    /** How often the engine has stalled since we follow it. */
+    /** Returns the number of times that the engine has stalled since we follow it. */
     long stalls() {
         return stalls;
     }

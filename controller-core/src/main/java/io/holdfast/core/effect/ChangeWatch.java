@@ -26,7 +26,7 @@ final class ChangeWatch {
     private static final double OFF_LIMIT = 3.5;
     private static final double MEMORY = 0.3;
 
-    /** What is watched. */
+    /** Quantities that are watched. */
     enum Of {
         /** Windows that hardly stray are no reason to see a change in half a percent. */
         TIMES(0.005, "windows without holds come faster than they did", "windows with holds come slower than they did"),
@@ -92,7 +92,10 @@ final class ChangeWatch {
         return change;
     }
 
-    /** Whether as many windows came since as it was made of, so that one that is made anew knows better, and none of them was odd. */
+    /**
+     * Returns true if as many windows came since as it was made of, so that one that is made anew knows better, and
+     * none of them was odd.
+     */
     boolean old() {
         return seen >= Math.max(SequentialComparison.FIRST_WINDOWS, fit.df())
                 && !slower.doubtful()

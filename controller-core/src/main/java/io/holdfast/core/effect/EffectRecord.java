@@ -42,7 +42,7 @@ final class EffectRecord {
     private static final int FEWEST_OF_CLASS = 10;
     /** Less of a prompt is as good as nothing, and its logarithm is mostly noise. */
     private static final double LEAST_COMPUTED = 0.005;
-    /** Of the windows, to speak of those requests alone. */
+    /** Share of the windows that is enough to speak of those requests alone. */
     private static final double ENOUGH_OF_USERS = 0.5;
 
     private static final double KEPT = 0.99;
@@ -52,7 +52,7 @@ final class EffectRecord {
     private double promptLog;
     private double load;
 
-    /** What the newest look shows. */
+    /** Verdict of the newest look. */
     enum Verdict {
         OPEN,
         GAIN,
@@ -61,7 +61,7 @@ final class EffectRecord {
         TOKENS_SLOWER
     }
 
-    /** The same with its reason. */
+    /** A verdict with its reason. */
     record Finding(Verdict verdict, String said) {}
 
     private static final Finding OPEN = new Finding(Verdict.OPEN, "the interval still contains both gain and loss");
@@ -108,7 +108,7 @@ final class EffectRecord {
             return comparison.windows() > 0 && comparison.windows() >= ENOUGH_OF_USERS * ttft.windows();
         }
 
-        /** Whether all together compute more with holds, by more than chance is wide. */
+        /** Returns true if all together compute more with holds, by more than chance is wide. */
         private boolean displaces() {
             return ofUsers()
                     && computedByAll
@@ -207,7 +207,7 @@ final class EffectRecord {
         return Math.log(Math.max(1, tokens));
     }
 
-    /** What the newest looks show, where there is one with the last window. */
+    /** Returns what the newest looks show, where there is one with the last window. */
     Finding finding() {
         Optional<Series> looked = series.filter(each -> each.fresh);
         return looked.isEmpty() ? OPEN : finding(looked.get());
@@ -297,7 +297,7 @@ final class EffectRecord {
         return change;
     }
 
-    /** What was measured tells of another time. */
+    /** Forgets what was measured, since it tells of another time. */
     void forget() {
         series.ifPresent(Series::forget);
     }

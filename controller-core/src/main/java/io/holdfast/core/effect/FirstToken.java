@@ -39,7 +39,7 @@ public record FirstToken(double seconds, int promptTokens, OptionalInt cachedTok
         }
     }
 
-    /** Of a request of no class, of which nobody said what was cached. */
+    /** Creates the report of a request of no class, whose cached tokens nobody reported. */
     public static FirstToken of(double seconds, int promptTokens) {
         return new FirstToken(seconds, promptTokens, OptionalInt.empty(), Optional.empty());
     }

@@ -8,7 +8,7 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalDouble;
 
-/** How long windows are, which part of them counts, and when an answer is to be expected at this traffic. */
+/** Decides how long windows are, which part of them counts, and when an answer is to be expected at this traffic. */
 final class Pacing {
     /*
      * Short windows answer sooner: what is slow in the traffic is alike in neighbours, and cancels. What sets a limit is what
@@ -31,7 +31,7 @@ final class Pacing {
 
     private static final long SAMPLE_NANOS = 10 * SECOND;
     private static final int SAMPLES = 60;
-    /** By then nine of ten gains are shown that are worth speaking of. */
+    /** Number of windows by which nine of ten gains worth speaking of are shown. */
     static final int MOST_ARE_KNOWN = 48;
 
     private static final int FIRST_WINDOWS = SequentialComparison.FIRST_WINDOWS;
@@ -80,7 +80,7 @@ final class Pacing {
         return windowNanos;
     }
 
-    /** Whether nobody said how long windows are. */
+    /** Returns true if nobody set how long windows are. */
     boolean automatic() {
         return fixed.isEmpty();
     }
@@ -107,14 +107,14 @@ final class Pacing {
         }
     }
 
-    /** How much of a window after a switch belongs to the other arm. */
+    /** Returns how much of a window after a switch belongs to the other arm. */
     long discarded() {
         long leaving = cache.residence().map(Duration::toNanos).orElse(windowNanos / 4);
         long comingBack = automatic() ? cache.reuse().map(Duration::toNanos).orElse(0L) : 0;
         return Math.min(Math.max(leaving, comingBack), windowNanos / 2);
     }
 
-    /** Whether blocks stay so long that a part of what the other arm left is in what counts. */
+    /** Returns a complaint if blocks stay so long that a part of what the other arm left is in what counts. */
     Optional<String> tooShort() {
         return cache.residence()
                 .filter(residence -> residence.toNanos() > windowNanos / 2)

@@ -1,7 +1,7 @@
 package io.holdfast.core.effect;
 
 /**
- * What the events show of some prompts, against the prefixes that were held when the round of windows began.
+ * Use that some prompts made, by the events, of the prefixes that were held when the round of windows began.
  *
  * @param requests how many requests showed the beginning of their prompts
  * @param users how many of them go over such a prefix

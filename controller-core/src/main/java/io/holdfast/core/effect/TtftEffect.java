@@ -7,8 +7,8 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 
 /**
- * What holding does to time to first token and to the prompt tokens that are computed, by windows with and without holds,
- * and what is done about it.
+ * Effect of holding on time to first token and on the prompt tokens that are computed, by windows with and without
+ * holds, and what is done about it.
  *
  * @param windows of those that the estimate is made of
  * @param effectPercent change of TTFT when holding, negative is faster; absent until there is enough to say
@@ -37,7 +37,7 @@ public record TtftEffect(
         List<OfClass> classes,
         Optional<Computed> computed,
         Optional<String> expected) {
-    /** What the windows show so far. */
+    /** States of the evidence that the windows give so far. */
     public enum State {
         /** Nothing yet: it is measured with holds on and off in turn. */
         UNPROVEN,
@@ -76,7 +76,7 @@ public record TtftEffect(
         classes = List.copyOf(classes);
     }
 
-    /** Where nothing is measured. */
+    /** Creates the effect where nothing is measured. */
     public static TtftEffect unproven(String reason) {
         return new TtftEffect(
                 State.UNPROVEN,

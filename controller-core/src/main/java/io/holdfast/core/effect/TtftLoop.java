@@ -58,7 +58,7 @@ public final class TtftLoop {
     private static final int FEWEST_REQUESTS = 20;
     private static final int STEADY_WINDOWS = 2;
     private static final int FIRST_REST = 20;
-    /** Where windows are as short as can be, since traffic does not change as fast. */
+    /** Shortest rest, for windows that are as short as can be, since traffic does not change as fast. */
     private static final long SHORTEST_REST_NANOS = 6_000_000_000_000L;
 
     private static final int MOST_DOUBLINGS = 4;
@@ -73,12 +73,12 @@ public final class TtftLoop {
         RESTING
     }
 
-    /** What is measured of the cache elsewhere. */
+    /** Measurements of the cache that are made elsewhere. */
     public interface Cache {
-        /** How long a block stays that nobody uses. */
+        /** Returns how long a block stays that nobody uses. */
         Optional<Duration> residence();
 
-        /** How long it takes until a prefix is used again. */
+        /** Returns how long it takes until a prefix is used again. */
         Optional<Duration> reuse();
 
         PrefillCost prefill();
@@ -197,7 +197,7 @@ public final class TtftLoop {
         }
     }
 
-    /** What the events showed of prompts since the last call. */
+    /** Takes in what the events showed of prompts since the last call. */
     public void used(PrefixUse use) {
         if (counts()) {
             window.used(use);
@@ -231,7 +231,7 @@ public final class TtftLoop {
                 why + ": holds are let go, and tried again later"));
     }
 
-    /** How long holds are on or off at a time while that is measured. */
+    /** Returns how long holds are on or off at a time while that is measured. */
     public Duration windowLength() {
         return Duration.ofNanos(pacing.windowNanos());
     }

@@ -1,5 +1,5 @@
 /**
- * What holding does to time to first token.
+ * Effect of holding on time to first token.
  *
  * <p>Lives here: the windows with holds and without, what they show, and when holds are let go for it. Must not: statistics,
  * which are evidence, and how holds are let go, which the plan says.

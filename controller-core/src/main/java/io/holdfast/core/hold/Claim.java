@@ -3,7 +3,7 @@ package io.holdfast.core.hold;
 import java.time.Duration;
 
 /**
- * What one requester wants of a hold.
+ * A requester's wish for a hold.
  *
  * @param requester empty where it has no name
  * @param measured whether it lets the hold go to be measured
@@ -55,7 +55,7 @@ record Claim(
         return lease.refreshOnHit() ? runsAtLeast(lease.length(), nowNanos) : this;
     }
 
-    /** The same for another lease from the last use on, and never for less time than it has. */
+    /** Returns this claim with another lease from the last use on, and never with less time than it has. */
     Claim lasting(Lease other) {
         if (other.equals(lease)) {
             return this;

@@ -104,7 +104,7 @@ public record Hold(
         return with(more ? again : request, others, timesAsked + 1, provenNanos);
     }
 
-    /** The same prefix with its tokens, which were not known when it was asked for. */
+    /** Returns this hold with its tokens, which were not known when it was requested. */
     Hold told(HoldRequest known) {
         return with(known, claims, timesAsked, provenNanos);
     }
@@ -132,7 +132,7 @@ public record Hold(
                 reason);
     }
 
-    /** Where room is short, what is heavier is taken first. */
+    /** Returns the weight: where room is short, the heavier hold is taken first. */
     public int weight() {
         return claims.weight();
     }
@@ -141,7 +141,7 @@ public record Hold(
         return state == HoldState.RELEASED;
     }
 
-    /** Whether it is to be pinned as soon as it can be. */
+    /** Returns true if it is to be pinned as soon as it can be. */
     public boolean waits() {
         return state == HoldState.REQUESTED || state == HoldState.LOST;
     }
@@ -150,12 +150,12 @@ public record Hold(
         return origin == HoldOrigin.AUTOMATIC;
     }
 
-    /** Whether it may be let go for a while, to measure what holding does or because it does nothing. */
+    /** Returns true if it may be released for a while, to measure what holding does or because it does nothing. */
     public boolean measured() {
         return automatic() || claims.measured();
     }
 
-    /** Of what is wanted, blocks that are pinned. */
+    /** Returns the number of requested blocks that are pinned. */
     public int heldBlocks() {
         return Math.min(pinnedBlocks, request.blocks());
     }
@@ -166,7 +166,7 @@ public record Hold(
     }
 
     /**
-     * As people see it.
+     * Returns the hold as people see it.
      *
      * @param hitNanos when a request was last seen to find all of it in the cache, before all time where never
      * @param order larger than that of any view that was taken before

@@ -36,7 +36,7 @@ public record HoldView(
         String reason,
         long order) {
 
-    /** The same as it is when nobody looks after it any more. */
+    /** Returns this view as it is when nobody looks after the hold any more. */
     public HoldView abandoned(boolean stillPinned, String why) {
         return new HoldView(
                 id,

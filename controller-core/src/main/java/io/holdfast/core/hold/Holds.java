@@ -22,7 +22,7 @@ import java.util.stream.Stream;
 public final class Holds {
     private static final int MOST_LEAVING = 16 * 1_024;
     public static final int MOST_LIVING = 1024;
-    /** Of all that live: 32 MiB of names. */
+    /** Most blocks of all living holds: 32 MiB of names. */
     public static final int MOST_BLOCKS = 4 << 20;
 
     private static final int REMEMBERED = 64;
@@ -31,7 +31,7 @@ public final class Holds {
     private final TreeView tree;
     private final WantedPrefixes prefixes;
     private final Map<Long, Hold> living = new LinkedHashMap<>();
-    /** As they were last seen: the names of their blocks are not kept. */
+    /** Holds that are over, as they were last seen: the names of their blocks are not kept. */
     private final Map<Long, HoldView> over = new LinkedHashMap<>();
 
     private final Map<Long, Undecided> awaitingDecision = new LinkedHashMap<>();
@@ -184,12 +184,15 @@ public final class Holds {
         return blocks <= longer.blocks() && shorter.block(blocks - 1) == longer.block(blocks - 1);
     }
 
-    /** How often each hint was given. */
+    /** Returns the number of times that each hint was given. */
     public Map<Hint, Long> hints() {
         return Map.copyOf(hints);
     }
 
-    /** What was asked for by the names of its blocks, and waits in the cache, is sent by its tokens once they are known. */
+    /**
+     * Adds the tokens, once they are known, to holds requested by the names of their blocks. One that waits in the
+     * cache is then sent by its tokens.
+     */
     public void learnTokens(UnaryOperator<HoldRequest> told) {
         for (Hold hold : living()) {
             if (hold.waits() && hold.request().tokens().isEmpty() && tree.resident(hold.end())) {
@@ -208,7 +211,9 @@ public final class Holds {
         living.replaceAll((id, hold) -> hold.state() == HoldState.HELD ? hold.proven(nanos) : hold);
     }
 
-    /** Of a pin that another hold has already, nobody asked the engine again. */
+    /**
+     * Returns the time of the newest proof of a pin: where another hold has it already, the engine was not asked again.
+     */
     public long provenNanos(long pinnedBlock) {
         return living.values().stream()
                 .filter(hold -> hold.state() == HoldState.HELD && hold.lastBlock() == pinnedBlock)
@@ -228,22 +233,25 @@ public final class Holds {
         return living.values().stream().filter(hold -> hold.state() != HoldState.EXPIRING);
     }
 
-    /** Whether there are as many as there may be; what is only waiting to be let go of is none, up to a bound of its own. */
+    /**
+     * Returns true if there are as many as there may be; holds that only wait to be released do not count, up to a
+     * bound of their own.
+     */
     public boolean full() {
         return wanted().count() >= MOST_LIVING || living.size() >= MOST_LEAVING;
     }
 
-    /** Whether there is memory for the names of so many blocks more. */
+    /** Returns true if there is memory for the names of so many blocks more. */
     public boolean fits(int more) {
         return more <= MOST_BLOCKS - names;
     }
 
-    /** What all that live take, in names of blocks; those that holds share are counted for each. */
+    /** Returns what all living holds take, in names of blocks; those that holds share are counted for each. */
     public int names() {
         return names;
     }
 
-    /** Those that are not over, oldest first. */
+    /** Returns the holds that are not over, oldest first. */
     public List<Hold> living() {
         return List.copyOf(living.values());
     }

@@ -72,7 +72,7 @@ public final class BlockTokens {
         return Optional.of(all);
     }
 
-    /** Whether the tokens of all blocks of a path are known. */
+    /** Returns true if the tokens of all blocks of a path are known. */
     public boolean know(long[] path) {
         for (int i = path.length - 1; i >= 0; i--) {
             if (slots.find(hashes, path[i]) == HashSlots.NONE) {

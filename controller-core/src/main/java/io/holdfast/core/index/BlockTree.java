@@ -64,7 +64,7 @@ public final class BlockTree {
      * could not use safely, takes at least one block further with each step, and finds out in the end.
      */
 
-    /** What blocks are named by. */
+    /** Names that blocks go by. */
     public enum Naming {
         /** The engine's own hashes: for one engine, or for caches that hash alike. */
         ENGINE_HASH,
@@ -283,8 +283,9 @@ public final class BlockTree {
     }
 
     /**
-     * The same where there is one tier and each cache has a bit. Those that hold all of the strip, as most do of what all
-     * requests share, go on together; only the others are looked up. How far a cache goes is written when it goes no further.
+     * Does the same where there is one tier and each cache has a bit. Caches that hold all of the strip, as most do of
+     * what all requests share, go on together; only the others are looked up. How far a cache goes is written when it
+     * goes no further.
      */
     private static int holdersByBit(Strips.Page page, int strip, int done, int same, int[][] lists, Matches into) {
         int count = Strips.holderCount(page, strip);

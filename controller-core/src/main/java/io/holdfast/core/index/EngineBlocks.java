@@ -102,7 +102,7 @@ public final class EngineBlocks implements TreeView, KvEventSink {
         }
     }
 
-    /** What came back went on another way before. */
+    /** Notices that what came back went on another way before. */
     private void noticeReturn(StoredBlocks stores, long deepest) {
         int at = stores.count() - 1;
         while (at > 0 && stores.hash(at) != deepest) {
@@ -197,7 +197,7 @@ public final class EngineBlocks implements TreeView, KvEventSink {
         ends.unwatch(block);
     }
 
-    /** Whether an unpin of this block, if it is pinned here, leads to what is alive, as far as is known. */
+    /** Returns true if an unpin of this block, if it is pinned here, leads to what is alive, as far as is known. */
     boolean leadsToLife(long block) {
         return !resident(block) || endedInsertion(block) || ends.isThere(block);
     }
@@ -207,7 +207,7 @@ public final class EngineBlocks implements TreeView, KvEventSink {
         return staying.follow(lastBlock, sinceMicros);
     }
 
-    /** What the engine's clock shows, of which its last batch may have come late; 0 before there was one. */
+    /** Returns the time on the engine's clock, allowing for a last batch that came late; 0 before there was one. */
     long engineMicros() {
         return stampMicros == 0 ? 0 : Math.max(stampMicros, lateness.publisherMicros(nowNanos));
     }
@@ -217,7 +217,7 @@ public final class EngineBlocks implements TreeView, KvEventSink {
         return heardNanos;
     }
 
-    /** Whether events came late within so many nanoseconds, so that others may be on their way. */
+    /** Returns true if events came late within so many nanoseconds, so that others may be on their way. */
     boolean late(long within) {
         return lateness.late(nowNanos, within);
     }
@@ -227,12 +227,12 @@ public final class EngineBlocks implements TreeView, KvEventSink {
         return cache.unknownRemovals();
     }
 
-    /** What the last announcement of stores found. */
+    /** Returns what the last announcement of stores found. */
     public LastStore lastStore() {
         return learned.lastStore();
     }
 
-    /** Whether the cache has nothing but what it says. */
+    /** Returns true if the cache has nothing but what it reports. */
     public boolean certain() {
         return cache.certain();
     }
@@ -242,7 +242,7 @@ public final class EngineBlocks implements TreeView, KvEventSink {
         return cache.certainty();
     }
 
-    /** Whether what is said of the GPU may be wrong because events were lost after they began to arrive. */
+    /** Returns true if the report of the GPU may be wrong because events were lost after they began to arrive. */
     public boolean eventsLost() {
         return cache.eventsLost();
     }
@@ -257,7 +257,7 @@ public final class EngineBlocks implements TreeView, KvEventSink {
         return learned.ghosts();
     }
 
-    /** How much of a path is in the cache, for any thread; see {@link BlockTree#match}. */
+    /** Finds how much of a path is in the cache, for any thread; see {@link BlockTree#match}. */
     public void match(long[] path, int from, int count, Matches into) {
         tree.match(path, from, count, into);
     }
@@ -411,7 +411,7 @@ public final class EngineBlocks implements TreeView, KvEventSink {
         }
     }
 
-    /** How often the block was touched, as far as it is known. */
+    /** Returns the number of times that the block was touched, as far as it is known. */
     int touches(long block) {
         int position = tree.find(block);
         return position == 0 ? 0 : learned.touches(position);

@@ -93,17 +93,17 @@ public final class EngineCaches implements TreeView {
         return first().follow(lastBlock, sinceMicros);
     }
 
-    /** What the clock of its first cache shows, by the stamps of its batches; 0 before there was one. */
+    /** Returns the time on the clock of its first cache, by the stamps of its batches; 0 before there was one. */
     public long engineMicros() {
         return first().engineMicros();
     }
 
-    /** Whether an unpin of this block leads to what is alive in every cache, wherever it was pinned. */
+    /** Returns true if an unpin of this block leads to what is alive in every cache, wherever it was pinned. */
     public boolean leadsToLife(long block) {
         return caches.stream().allMatch(cache -> cache.leadsToLife(block));
     }
 
-    /** Whether events of every cache came since that time, and none of them late. */
+    /** Returns true if events of every cache came since that time, and none of them late. */
     public boolean heardSince(long nanos) {
         return caches.stream().allMatch(cache -> cache.heardNanos() > nanos && !cache.late(LATE_IN_SEVERAL_NANOS));
     }

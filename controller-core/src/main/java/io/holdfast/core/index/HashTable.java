@@ -41,7 +41,7 @@ final class HashTable {
             return home(mixed, slots);
         }
 
-        /** By bits below those that choose a segment. */
+        /** Returns the home slot, from bits below those that choose a segment. */
         static int home(long mixed, int slots) {
             return (int) ((((mixed >>> 20) & 0xFFFF_FFFFL) * slots) >>> 32);
         }

@@ -1,7 +1,7 @@
 package io.holdfast.core.index;
 
 /**
- * What the event stream of one cache says, in the order in which the engine said it.
+ * Receives the event stream of one cache, in the order in which the engine published it.
  *
  * <p>Called by one thread. A batch is everything that the engine published at once: {@link #batchStarted}, its events,
  * {@link #batchEnded}. A frame that cannot be decoded is refused whole by the codec and reaches nobody. {@link #gap} and

@@ -4,7 +4,7 @@ import java.util.Arrays;
 import java.util.function.IntConsumer;
 import java.util.function.LongConsumer;
 
-/** What is learned about the blocks of one engine's cache: side arrays over the positions of its {@link BlockTree}. */
+/** Facts learned about the blocks of one engine's cache: side arrays over the positions of its {@link BlockTree}. */
 final class Learned implements Overlay {
     /*
      * Layout
@@ -62,7 +62,7 @@ final class Learned implements Overlay {
 
         final char[] pinned = new char[PER_PAGE];
         final char[] watched = new char[PER_PAGE];
-        /** Of the strip's first block; 0 is not known. */
+        /** Depth of the strip's first block; 0 is not known. */
         final int[] depth = new int[PER_PAGE];
     }
 
@@ -71,7 +71,7 @@ final class Learned implements Overlay {
     private final TreeListener listener;
     private final Ghosts ghosts = new Ghosts(LEAST_GHOSTS);
     private final LongCounts morePins = new LongCounts();
-    /** By watched block: one more than the times that it was evicted since it is watched. */
+    /** Number of evictions since it is watched, plus one, by watched block. */
     private final LongCounts watchedNames = new LongCounts();
 
     private final LastStore lastStore = new LastStore();
@@ -219,7 +219,10 @@ final class Learned implements Overlay {
 
     /* What is told of an insertion that ended. */
 
-    /** Whether the last announcement's last block, at this position, may be pinned once it turns out to end an insertion. */
+    /**
+     * Returns true if the last announcement's last block, at this position, may be pinned once it turns out to end an
+     * insertion.
+     */
     boolean holdable(int position) {
         boolean twice = position >>> Strips.OFFSET_BITS == lastStrip
                 && (lastTwice >>> (position & Strips.OFFSETS - 1) & 1) != 0;
@@ -253,7 +256,7 @@ final class Learned implements Overlay {
         return ghost == HashSlots.NONE ? 0 : ghosts.timesLost(ghost);
     }
 
-    /** Of a block that may be gone; position 0 when it has none. */
+    /** Returns the last touch of a block that may be gone; position 0 when it has none. */
     long lastTouch(long hash, int position) {
         int ghost = ghosts.find(hash);
         int remembered = ghost == HashSlots.NONE ? 0 : ghosts.lastTouch(ghost);
@@ -341,7 +344,7 @@ final class Learned implements Overlay {
         }
     }
 
-    /** Whether the path down to {@code end} goes over this position. */
+    /** Returns true if the path down to {@code end} goes over this position. */
     private boolean passes(int end, int position) {
         int strip = position >>> Strips.OFFSET_BITS;
         for (int last = end; last > Strips.ROOT; last = tree.strips.parent(last >>> Strips.OFFSET_BITS)) {
@@ -410,7 +413,7 @@ final class Learned implements Overlay {
         morePins.clear();
     }
 
-    /** How many blocks at the end of this path are not pinned. */
+    /** Returns the number of blocks at the end of this path that are not pinned. */
     int unpinned(int lastPosition) {
         int count = 0;
         for (int last = lastPosition; last > Strips.ROOT; last = tree.strips.parent(last >>> Strips.OFFSET_BITS)) {
@@ -424,7 +427,10 @@ final class Learned implements Overlay {
         return count;
     }
 
-    /** How many blocks are pinned no more once this path is gone as well as those that are counted; counts it, too. */
+    /**
+     * Returns the number of blocks that stop being pinned once this path is gone as well as those already counted;
+     * counts this path, too.
+     */
     int freedWith(int lastPosition, LongCounts gone) {
         int freed = 0;
         for (int last = lastPosition; last > Strips.ROOT; last = tree.strips.parent(last >>> Strips.OFFSET_BITS)) {

@@ -26,7 +26,7 @@ final class PositionTable {
      * full; beyond that too many groups are, and stay, full. From 1536 groups on, 8 thousand keys, it is split in two
      * by another bit instead, so that no store pays for moving more than that.
      */
-    /** How many keys are looked for at once. */
+    /** Number of keys that are looked for at once. */
     static final int AHEAD = 16;
 
     private static final long PHI = 0x9E3779B97F4A7C15L;
@@ -41,7 +41,7 @@ final class PositionTable {
 
     private static final class Segment {
         final long[] groups;
-        /** By slot: the position. */
+        /** Positions by slot. */
         final int[] slots;
 
         final int depth;
@@ -153,7 +153,7 @@ final class PositionTable {
         allGrowths = growths;
     }
 
-    /** What {@link #findAll} found for one of its keys, brought up to what was inserted and removed since. */
+    /** Returns what {@link #findAll} found for one of its keys, brought up to what was inserted and removed since. */
     int found(int index, long key) {
         if (growths != allGrowths) {
             return find(key);

@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.function.LongFunction;
 import java.util.function.LongPredicate;
 
-/** How much of certain paths has stayed in one cache since a moment of its engine's clock. */
+/** Parts of certain paths that have stayed in one cache since a moment of its engine's clock. */
 final class StayingPaths {
     /*
      * Whoever cannot take back what protects a path has to know how much of it is protected still. A block that was removed
@@ -191,7 +191,7 @@ final class StayingPaths {
         restarted = true;
     }
 
-    /** What is there is not known any more, so only a removal that is heard takes something away. */
+    /** Stops trusting what is there, so that only a removal that is heard takes something away. */
     void gap() {
         all.forEach(path -> path.lost |= path.path.length > 0);
     }

@@ -171,7 +171,7 @@ public final class StoredBlocks {
         return tokens[tokenFrom + index];
     }
 
-    /** Whether the blocks' names on the content chain came with them. */
+    /** Returns true if the blocks' names on the content chain came with them. */
     public boolean named() {
         return named;
     }
@@ -181,12 +181,12 @@ public final class StoredBlocks {
         return names[nameFrom + index];
     }
 
-    /** What sets the block apart beside its tokens; 0 is nothing. */
+    /** Returns what sets the block apart beside its tokens; 0 is nothing. */
     public long extra(int index) {
         return extra ? extras[extraFrom + index] : 0;
     }
 
-    /** Whether the first block starts a prompt, that is, has no parent. */
+    /** Returns true if the first block starts a prompt, that is, has no parent. */
     public boolean rooted() {
         return rooted;
     }

@@ -1,6 +1,6 @@
 package io.holdfast.core.index;
 
-/** What {@link EngineBlocks} report while events are applied. */
+/** Receives what {@link EngineBlocks} report while events are applied. */
 public interface TreeListener {
     /**
      * A chain of stores to the GPU ended with this block.

@@ -13,8 +13,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What is written of the pins that one engine may have for us: read at the start, appended ahead of every pin, and kept
- * short by forgetting what was released.
+ * A record of the pins that one engine may have for us: read at the start, appended ahead of every pin, and kept short
+ * by forgetting what was released.
  *
  * <p>Any thread may use it; {@link #append} waits for the disk, the questions do not. Reading and releasing need no disk
  * that can be written: shortening the ledger is tried and may fail. The largest hold id survives every shortening, so ids
@@ -36,7 +36,7 @@ public final class Ledger {
     private final Object writing = new Object();
 
     private final Map<Key, Entry> outstanding = new LinkedHashMap<>();
-    /** What is true and not on the disk, the newest of each thing, oldest first. */
+    /** Entries that are true and not on the disk, the newest of each thing, oldest first. */
     private final Map<Object, LedgerLine> unwritten = new LinkedHashMap<>();
 
     private Optional<EngineIdentity> engine = Optional.empty();
@@ -107,7 +107,7 @@ public final class Ledger {
         }
     }
 
-    /** Whether something recorded is not on the disk. */
+    /** Returns true if something recorded is not on the disk. */
     synchronized boolean behind() {
         return !unwritten.isEmpty();
     }

@@ -16,7 +16,7 @@ public sealed interface LedgerLine {
     }
 
     /**
-     * How far one pin has come.
+     * A step that one pin has reached.
      *
      * @param backend the only one that can release it
      * @param handle what that backend calls it
@@ -43,7 +43,7 @@ public sealed interface LedgerLine {
         /** Written ahead of the call. */
         PINNING,
         PINNED,
-        /** Whether the engine has it is not known, and asking again could take a pin that is not ours. */
+        /** Nobody knows whether the engine has it, and asking again could take a pin that is not ours. */
         UNSURE,
         /** An unpin could hurt the engine, so it is not asked; that does not change with a restart of ours. */
         KEPT,

@@ -68,7 +68,9 @@ final class LedgerWriter {
         return written;
     }
 
-    /** What could not be written is written when the disk allows, also where nothing else is to be written any more. */
+    /**
+     * Writes what could not be written before when the disk allows, even if nothing else has to be written any more.
+     */
     void catchUp(long nowNanos) {
         if (catchingUp || nowNanos < nextCatchUpNanos || !ledger.behind()) {
             return;

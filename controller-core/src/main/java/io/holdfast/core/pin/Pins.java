@@ -34,7 +34,7 @@ import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What the engine has, or may have, pinned for us, and the only place that asks it to pin or unpin. */
+/** Pins that the engine has, or may have, for us. Nothing else asks the engine to pin or unpin. */
 public final class Pins {
     /*
      * One pin for one handle
@@ -113,7 +113,7 @@ public final class Pins {
      * known (of an earlier life, or overtaken by a clear) count with the number of blocks in their entry.
      */
 
-    /** What became of holds; called on the controller's thread. */
+    /** Receives what became of holds; called on the controller's thread. */
     public interface Results {
         /** A pin is about to be asked for. */
         default void calling(PinCommand command) {}
@@ -138,7 +138,7 @@ public final class Pins {
         /** The engine may still hold something for it, for this reason; told again whenever the hold is to leave. */
         void notLeft(long holdId, String why);
 
-        /** What could not be taken back is over. */
+        /** Reports that a pin that could not be taken back is over. */
         default void over(long holdId, String why) {
             left(holdId);
         }
@@ -146,7 +146,7 @@ public final class Pins {
 
     private static final Logger LOG = LoggerFactory.getLogger(Pins.class);
     private static final long SECOND = 1_000_000_000L;
-    /** As long as a request can be under way after its sender gave it up. */
+    /** Longest time for which a request can be under way after its sender gave it up. */
     static final long ARRIVAL_NANOS = 60 * SECOND;
 
     private static final long REFUSED_AGAIN_NANOS = 60 * SECOND;
@@ -155,7 +155,7 @@ public final class Pins {
     private static final String TWINS =
             "a second block of the engine has the hash of this one by now, and an unpin could hit that one: it stays"
                     + " pinned until the engine has removed both, clears its cache or restarts";
-    /** By this a note of the ledger is known, whoever wrote how it goes on. */
+    /** Beginning by which a note of the ledger is known, whoever wrote how it goes on. */
     private static final String ASTRAY_BEGINS = "it may be pinned ";
 
     private static final String ASTRAY = ASTRAY_BEGINS
@@ -183,7 +183,7 @@ public final class Pins {
     private final BiFunction<Backend, Long, Optional<String>> lastLook;
     private final Results results;
     private final Map<Pin.Key, Pin> pins = new LinkedHashMap<>();
-    /** What each hold needs: one pin, or on an engine with several caches one for those that lack the others. */
+    /** Pins that each hold needs: one, or on an engine with several caches one for those that lack the others. */
     private final Map<Long, Set<Pin>> needed = new LinkedHashMap<>();
 
     private final List<Entry> abandoned = new ArrayList<>();
@@ -277,7 +277,7 @@ public final class Pins {
         }
     }
 
-    /** What cannot be taken back is counted, all of it until the events have told what is left. */
+    /** Counts a pin that cannot be taken back, all of it until the events have told what is left. */
     private void takeOver(Pin pin, Entry entry) {
         long since = EngineMoment.of(entry.note());
         pin.sinceMicros = pin.state == State.KEPT ? Math.max(pin.sinceMicros, since) : since;
@@ -290,7 +290,7 @@ public final class Pins {
         }
     }
 
-    /** Which engine answers; nothing is asked of it before this is known. */
+    /** Sets the engine that answers; nothing is asked of it before this is known. */
     public void engineIs(EngineIdentity identity) {
         engine = Optional.of(identity);
     }
@@ -315,7 +315,9 @@ public final class Pins {
         }
     }
 
-    /** Whether what is counted as ours is what the engine has: nothing is planned, and no call is under way. */
+    /**
+     * Returns true if what is counted as ours is what the engine has: nothing is planned, and no call is under way.
+     */
     public boolean quiet() {
         return count(pin -> pin.state == State.PLANNED || pin.state == State.PINNING || pin.state == State.UNPINNING)
                 == 0;
@@ -377,7 +379,7 @@ public final class Pins {
         return renewals.mayLast(pin, pin.backend.traits(), pin.blocks, () -> tree.path(pin.block), tree::lastTouch);
     }
 
-    /** Of a pin that cannot be taken back and that nobody needs: what is left of it. */
+    /** Looks at what is left of a pin that cannot be taken back and that nobody needs. */
     private void look(Pin pin, long certainForNanos) {
         boolean heard = nowNanos >= pin.mayArriveUntilNanos && nowNanos - pin.pinnedNanos >= ON_THE_WAY_NANOS;
         if (pin.state != State.KEPT || pin.left.isEmpty() || !heard) {
@@ -556,7 +558,7 @@ public final class Pins {
         }
     }
 
-    /** The same for every hold, but not for what could take a pin that is not ours. */
+    /** Retries now for every hold, except where that could take a pin that is not ours. */
     public void retryNow() {
         for (Pin pin : List.copyOf(pins.values())) {
             if (pin.state == State.UNPIN_DUE && ours()) {
@@ -594,7 +596,7 @@ public final class Pins {
         return blocks(pin -> pin.leaving() && pin.releasable());
     }
 
-    /** Those whose unpin is under way or repeated and will take their path out of the tree. */
+    /** Returns the blocks whose unpin is under way or repeated and will take their path out of the tree. */
     public Set<Long> freeing() {
         return blocks(
                 pin -> pin.counted && (pin.state == State.UNPINNING || (pin.state == State.UNPIN_DUE && !pin.refused)));
@@ -863,18 +865,18 @@ public final class Pins {
         }
     }
 
-    /** What the chosen backend is, or more than that while an earlier choice still has pins. */
+    /** Returns the chosen backend's traits, or stricter ones while an earlier choice still has pins. */
     public BackendTraits traits() {
         BackendTraits chosen = backends.chosen().traits();
         return takeMemory() ? chosen.besideHardPins() : chosen;
     }
 
-    /** Whether pins take memory for good: those to come, or some that were made. */
+    /** Returns true if pins take memory for good: those to come, or some that were made. */
     public boolean areHard() {
         return traits().takesMemory();
     }
 
-    /** Whether a pin reaches several caches at once. */
+    /** Returns true if a pin reaches several caches at once. */
     public boolean onRanks() {
         return tree.several() && backends.chosen().traits().needs(Need.INSERTION_END);
     }
@@ -1042,7 +1044,7 @@ public final class Pins {
         return holds;
     }
 
-    /** Whether the pin may have reached the engine after what is only told now. */
+    /** Returns true if the pin may have reached the engine after what is reported only now. */
     private boolean mayHaveComeAfter(Pin pin) {
         boolean underWay = pin.state == State.PINNING || nowNanos < pin.mayArriveUntilNanos;
         return tree.several()
@@ -1051,8 +1053,9 @@ public final class Pins {
     }
 
     /**
-     * Whether a pin can be taken back now. Of several caches another one than was thought may have it, which the events tell
-     * that were on their way when it was made. So it waits for them; where an unpin could still lead to what is gone, it is kept.
+     * Returns true if a pin can be taken back now. Among several caches, another one than expected may have it; events
+     * that were on their way when it was made will show that. So it waits for them. Where an unpin could still lead to
+     * what is gone, it is kept.
      */
     private boolean settled(Pin pin) {
         if (!tree.several() && !pin.doubtful) {
@@ -1077,7 +1080,7 @@ public final class Pins {
         return true;
     }
 
-    /** Whether the events show every cache that counted the pin. */
+    /** Returns true if the events show every cache that counted the pin. */
     private boolean shows(Pin pin) {
         return pin.pinnedIn <= tree.ranksWith(pin.block).size();
     }
@@ -1186,7 +1189,7 @@ public final class Pins {
         }
     }
 
-    /** What has to be above the next pin in the ledger; absent when it is there. */
+    /** Returns the header that has to precede the next pin in the ledger; absent when it is there. */
     private Optional<Header> header() {
         Optional<EngineIdentity> written = ledger.engine();
         return engine.filter(known -> !known.equals(EngineIdentity.VOUCHED_FOR))

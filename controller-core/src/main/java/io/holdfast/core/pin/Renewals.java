@@ -20,7 +20,7 @@ final class Renewals<P> {
      */
     private static final long SECOND = 1_000_000_000L;
     private static final long NEVER = Long.MIN_VALUE;
-    /** How often one that is refused for now is asked for in the time of one renewal. */
+    /** Number of tries, in the time of one renewal, for a pin that is refused for now. */
     private static final int TRIES_A_RENEWAL = 4;
 
     private final PinCalls calls;
@@ -28,7 +28,7 @@ final class Renewals<P> {
     private final Map<P, Term> terms = new LinkedHashMap<>();
     private long nowNanos;
 
-    /** What comes of it. */
+    /** Receives the outcome. */
     interface Then<P> {
         /** It is pinned still. */
         void renewed(P pin);
@@ -87,8 +87,8 @@ final class Renewals<P> {
     }
 
     /**
-     * How many blocks of its path a call or a use may keep still. A use prolongs what it passes, so of a path whose beginning is
-     * used on the rest runs out before.
+     * Returns how many blocks of its path a call or a use may keep still. A use prolongs what it passes. Where only the
+     * beginning of a path is used on, the rest runs out before.
      *
      * @param known the blocks of its path, or those that are known of it
      * @param lastUse when a block was last used; 0 where it was not

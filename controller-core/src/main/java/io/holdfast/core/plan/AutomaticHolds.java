@@ -9,8 +9,8 @@ public enum AutomaticHolds {
     /** Always, also with pins that take memory of the engine for good. */
     ON,
     /**
-     * Where the engine can evict what is held when it needs the memory, and not where a pin takes memory for good: that is the
-     * operator's decision.
+     * Allowed where the engine can evict what is held when it needs the memory. Where a pin takes memory for good, that
+     * is the operator's decision.
      */
     WHERE_EVICTABLE;
 

@@ -65,7 +65,7 @@ public record PlanInput(
         Saving saving,
         long nextHoldId,
         Ranks ranks) {
-    /** Of an engine with one cache, where nothing is held by its rank. */
+    /** Creates the input of an engine with one cache, where nothing is held by its rank. */
     public PlanInput(
             long tick,
             long nowNanos,

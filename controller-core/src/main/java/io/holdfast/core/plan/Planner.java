@@ -126,7 +126,10 @@ public final class Planner {
         return new Plan(in.tick(), lines);
     }
 
-    /** What is used once in a window or less is held throughout: letting it go would lose it and measure nothing. */
+    /**
+     * Returns the reason to release a hold for a while; absent for what is used once in a window or less, since that
+     * would lose it and measure nothing.
+     */
     private Optional<Why> letGo(Hold hold) {
         boolean stays = isMeasuring()
                 && hold.automatic()
@@ -288,7 +291,9 @@ public final class Planner {
         return lines.stream().anyMatch(line -> line.action() == Action.PIN && line.holdId() == hold.id());
     }
 
-    /** What becomes of a hold whose last block is not in the cache: while it is, storing the prefix alone would store nothing. */
+    /**
+     * Decides on a hold whose last block is not in the cache. Without it, storing the prefix alone would store nothing.
+     */
     private Line absent(Hold hold) {
         String waits = "not in the cache as a whole: it is pinned when a request stores its last block";
         if (hold.automatic()) {
@@ -324,10 +329,10 @@ public final class Planner {
                 .line(Action.PRIME, hold.id(), hold.end(), 0, hold.request().blocks());
     }
 
-    /** Where the pin of a prefix ends. */
+    /** Block at which the pin of a prefix ends. */
     private record End(long block, int blocks) {}
 
-    /** Of a prefix that is in the cache; empty where nothing in it or over it may be pinned. */
+    /** Returns the end of a prefix that is in the cache; empty where nothing in it or over it may be pinned. */
     private Optional<End> end(HoldRequest path) {
         int blocks = path.blocks();
         long last = path.block(blocks - 1);
@@ -362,7 +367,7 @@ public final class Planner {
                 .map(end -> new End(end.block(), end.blocks()));
     }
 
-    /** Whether all of a prefix could be pinned of which a part is. */
+    /** Returns true if all of a prefix could be pinned of which a part is. */
     private boolean whole(HoldRequest path) {
         int blocks = path.blocks();
         return in.tree().match(path) == blocks

@@ -10,7 +10,7 @@ import java.util.Set;
 import java.util.function.LongPredicate;
 import java.util.stream.Collectors;
 
-/** Where the pins of one prefix end in the caches of an engine with several ranks; a pure function. */
+/** Ends of the pins of one prefix in the caches of an engine with several ranks; a pure function. */
 final class RankEnds {
     /*
      * One call pins a hash in every cache that has it. So a block may be pinned only where it ended an insertion in each
@@ -51,7 +51,7 @@ final class RankEnds {
         return Optional.empty();
     }
 
-    /** Which caches have the prefix pinned, and why the others do not. */
+    /** Names the caches that have the prefix pinned, and why the others do not. */
     String said(String whyNotNext) {
         List<String> held = new ArrayList<>();
         List<String> others = new ArrayList<>();

@@ -39,7 +39,7 @@ public enum Reason {
 
     /** Automatic holds are switched off. */
     AUTOMATIC_OFF,
-    /** How much automatic holds may take is not known. */
+    /** The most that automatic holds may take is not known. */
     AUTOMATIC_UNKNOWN,
     /** Hotter prefixes take the room that automatic holds have. */
     HOTTER_FIRST,
@@ -51,14 +51,14 @@ public enum Reason {
     OUTRANKED,
     /** The shadows of the cache do not say that holding by rank pays. */
     NOT_LICENSED,
-    /** What holding it saves a request is less than is worth a hold. */
+    /** A request saves less with it held than is worth a hold. */
     SAVES_TOO_LITTLE,
 
     /** Nothing new is pinned now: a pause, events that were lost, what an earlier life left, no answer to a probe. */
     NOTHING_NEW,
     /** The engine cannot pin now. */
     NOT_NOW,
-    /** What the engine needs for itself is not known. */
+    /** The engine's own need is not known. */
     BOUND_UNKNOWN,
     /** There is no room under the bound. */
     NO_ROOM,

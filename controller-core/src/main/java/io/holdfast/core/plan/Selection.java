@@ -17,7 +17,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.function.Predicate;
 
-/** Which shared prefixes are to be held automatically now, as a set; a pure function. */
+/** Chooses which shared prefixes are to be held automatically now, as a set; a pure function. */
 final class Selection {
     /*
      * Order
@@ -200,7 +200,7 @@ final class Selection {
         return 0;
     }
 
-    /** What a pin of it holds, or would hold as far as that is known. */
+    /** Returns the number of blocks that a pin of it holds, or would hold as far as that is known. */
     private long heldBlocks(SharedPrefix prefix) {
         return heldBlocks(prefix.lastBlock(), prefix.blocks());
     }
@@ -285,7 +285,7 @@ final class Selection {
         return othersTokens + tokens <= in.budget().automaticBesideReserve() && othersTokens + tokens <= bound(ends);
     }
 
-    /** What may be held when these are. */
+    /** Returns the most that may be held when these are. */
     private long bound(Set<Long> ends) {
         Set<Long> held = new HashSet<>(requested);
         held.addAll(ends);

@@ -1,5 +1,5 @@
 /**
- * What one tick pins and unpins.
+ * Decisions of one tick: what it pins and unpins.
  *
  * <p>Lives here: the planner, a pure function, with what goes in and what comes out. Must not: state, time of its own, acting
  * on a plan.
