@@ -6,8 +6,8 @@ import java.util.concurrent.CompletionStage;
 @FunctionalInterface
 public interface PrefixSender {
     /**
-     * Asks for one token after exactly these tokens. It never throws and never completes exceptionally for what an engine
-     * or a network can do; ACCEPTED when the engine answered.
+     * Asks for one token after exactly these tokens. It never throws and never completes exceptionally for what an
+     * engine or a network can do; ACCEPTED when the engine answered.
      */
     CompletionStage<Outcome> send(int[] tokens);
 }

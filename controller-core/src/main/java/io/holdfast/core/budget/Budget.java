@@ -14,8 +14,8 @@ import java.util.function.ToLongFunction;
  * Number of tokens that may be pinned now.
  *
  * @param hardTokens what the hard guard leaves: the bound of requested holds; nothing may be added while it is unknown
- * @param newTokens the bound of what is pinned from now on, at most the hard one: what requests that run need is not taken
- *     from them
+ * @param newTokens the bound of what is pinned from now on, at most the hard one: what requests that run need is not
+ *     taken from them
  * @param automaticTokens the bound of automatic holds, never above the hard one
  * @param pinnedTokens what is pinned, by our ledger
  * @param foreignTokens what somebody else has pinned, as far as the engine's own numbers show it

@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The guards of one engine, one for each of its caches: a rank stops by its own pins, whatever the others have room for. So
- * the first that stalls lets go of everything, and the tightest bound is the engine's.
+ * The guards of one engine, one for each of its caches: a rank stops by its own pins, whatever the others have room
+ * for. So the first that stalls lets go of everything, and the tightest bound is the engine's.
  */
 public final class EngineGuard {
     private final List<GuardWatch> ranks = new ArrayList<>(List.of(new GuardWatch()));

@@ -10,19 +10,21 @@ import java.util.OptionalLong;
  */
 final class ForeignPins {
     /*
-     * The engine tells how many tokens cannot be evicted: running requests, our pins and everybody else's together. What is
-     * left of it after ours, while nothing runs and nothing waits, is what others have pinned: another sidecar, a call by
-     * hand, a pin of ours that was lost. It keeps counting until the cache is emptied or a later look at rest shows less.
+     * The engine tells how many tokens cannot be evicted: running requests, our pins and everybody else's together.
+     * What is left of it after ours, while nothing runs and nothing waits, is what others have pinned: another sidecar,
+     * a call by hand, a pin of ours that was lost. It keeps counting until the cache is emptied or a later look at rest
+     * shows less.
      *
-     * Every look, at rest or not, is an upper bound, since running requests only add to it. So a look under load lowers what
-     * is believed and never raises it, and where the engine did not rest for an hour the smallest look of that hour counts.
+     * Every look, at rest or not, is an upper bound, since running requests only add to it. So a look under load lowers
+     * what is believed and never raises it, and where the engine did not rest for an hour the smallest look of that
+     * hour counts.
      *
      * Two clocks
      * ----------
-     * What is used and what is ours are not seen at the same moment, so no look counts while a pin or an unpin of ours is
-     * under way or may be newer than the number. An engine at rest does not renew the number: it shows the pins of its last
-     * batch for up to half a minute. So after the last call of ours a look counts when that long has passed, or when the
-     * engine has served a request since, which renews it. A busy engine renews it every few dozen steps.
+     * What is used and what is ours are not seen at the same moment, so no look counts while a pin or an unpin of ours
+     * is under way or may be newer than the number. An engine at rest does not renew the number: it shows the pins of
+     * its last batch for up to half a minute. So after the last call of ours a look counts when that long has passed,
+     * or when the engine has served a request since, which renews it. A busy engine renews it every few dozen steps.
      */
     static final long RENEWED_AT_REST_NANOS = 35_000_000_000L;
     static final long RENEWED_UNDER_LOAD_NANOS = 5_000_000_000L;
@@ -115,8 +117,8 @@ final class ForeignPins {
     }
 
     /**
-     * Everything that the last look showed to be taken, if nothing ran and the number is newer than our last call: a request
-     * was served since, or, where nobody counts requests, that long has passed.
+     * Everything that the last look showed to be taken, if nothing ran and the number is newer than our last call: a
+     * request was served since, or, where nobody counts requests, that long has passed.
      */
     OptionalLong restedWith() {
         return restedWith;

@@ -1,8 +1,8 @@
 package io.holdfast.core.budget;
 
 /**
- * The most requests that there were together lately: it rises at once and falls a minute later, so that what is derived from
- * it does not change with every request that begins or ends.
+ * The most requests that there were together lately: it rises at once and falls a minute later, so that what is derived
+ * from it does not change with every request that begins or ends.
  */
 public final class RecentPeak {
     private static final long SLOT_NANOS = 10_000_000_000L;

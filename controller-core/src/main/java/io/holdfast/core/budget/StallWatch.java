@@ -8,17 +8,17 @@ public final class StallWatch {
     /*
      * What a stall is
      * ---------------
-     * Requests that wait while nothing runs are what a stopped engine shows for good, and what every busy one shows for as
-     * long as the prefill of its first request takes: the running batch is empty until then. So one look proves nothing. The
-     * state counts once it was read again after STANDSTILL_NANOS with no event in between, since a prefill, or a chunk of
-     * one, ends with stores.
+     * Requests that wait while nothing runs are what a stopped engine shows for good, and what every busy one shows for
+     * as long as the prefill of its first request takes: the running batch is empty until then. So one look proves
+     * nothing. The state counts once it was read again after STANDSTILL_NANOS with no event in between, since a
+     * prefill, or a chunk of one, ends with stores.
      *
      * What it proves
      * --------------
-     * The guard is made so that this cannot happen. When it does, a number in it is wrong, and the same pins would do it
-     * again: they stay off for a minute, for two after the next stall, and so on up to an hour. They also stay off until the
-     * engine was seen to serve again. A day without a stall begins at a minute again; whoever resumes holding by hand takes
-     * the wait away, not the count.
+     * The guard is made so that this cannot happen. When it does, a number in it is wrong, and the same pins would do
+     * it again: they stay off for a minute, for two after the next stall, and so on up to an hour. They also stay off
+     * until the engine was seen to serve again. A day without a stall begins at a minute again; whoever resumes holding
+     * by hand takes the wait away, not the count.
      */
     public static final long STANDSTILL_NANOS = 2_000_000_000L;
     static final long FIRST_WAIT_NANOS = 60_000_000_000L;

@@ -23,16 +23,16 @@ final class EffectRecord {
     /*
      * Two outcomes
      * ------------
-     * Time to first token says what users wait for, and strays with all that they send. The prompt tokens that are computed
-     * are counted exactly, and are the only thing that a hold saves. Either shows a gain; each has a part of the error that
-     * a gain may have, so that both together have it once. Only both together exclude a gain, which needs no part of it.
-     * Harm is what users wait for longer, for the first token or for the next.
+     * Time to first token says what users wait for, and strays with all that they send. The prompt tokens that are
+     * computed are counted exactly, and are the only thing that a hold saves. Either shows a gain; each has a part of
+     * the error that a gain may have, so that both together have it once. Only both together exclude a gain, which
+     * needs no part of it. Harm is what users wait for longer, for the first token or for the next.
      *
      * Those it is for
      * ---------------
-     * Where events show which prompts go over prefixes that are held when holds are on, what those compute is judged, in
-     * place of what all do: a gain of a tenth of the requests is a gain. What holds displace is computed by others, so where
-     * all together plainly compute more, this is no gain.
+     * Where events show which prompts go over prefixes that are held when holds are on, what those compute is judged,
+     * in place of what all do: a gain of a tenth of the requests is a gain. What holds displace is computed by others,
+     * so where all together plainly compute more, this is no gain.
      */
     private static final double MOST_ITL_RISE = Math.log(1.02);
     private static final Errors OF_TTFT = new Errors(0.025, 0.003, 0.15);

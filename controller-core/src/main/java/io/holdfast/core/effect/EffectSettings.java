@@ -6,7 +6,8 @@ import java.util.Optional;
 /**
  * Settings for measuring what holds do to time to first token, and for releasing them to do so.
  *
- * @param window how long holds are on or off at a time; absent: as long as residence and traffic make it, which may change
+ * @param window how long holds are on or off at a time; absent: as long as residence and traffic make it, which may
+ *     change
  * @param offShare which part of the windows is off once holds are proven to help; 0 for none
  * @param leastGain holds that surely shorten time to first token by less than this part of it are let go
  */

@@ -8,8 +8,9 @@ import java.util.OptionalDouble;
 /** Cost of the windows without holds that were there to measure. */
 final class OffCost {
     /*
-     * Prompt tokens that an off-window had to compute beyond the part that on-windows compute, times what a token costs. The
-     * counted part of a window stands for all of it; while what a token costs is not known, tokens are kept for when it is.
+     * Prompt tokens that an off-window had to compute beyond the part that on-windows compute, times what a token
+     * costs. The counted part of a window stands for all of it; while what a token costs is not known, tokens are kept
+     * for when it is.
      */
     private static final double MEMORY = 0.2;
 

@@ -64,7 +64,7 @@ final class HeadGroup {
         return againTokens;
     }
 
-    /** Whether it is still one of those that are followed. */
+    /** Returns true if it is still one of those that are followed. */
     boolean kept() {
         return kept;
     }

@@ -9,11 +9,14 @@ final class Prompt {
     final int number;
 
     int[] tokens;
-    /** Where its first piece begins that was not looked at. */
+    /** Start of its first piece that was not looked at. */
     int cutFrom;
 
     private Optional<HeadGroup> group = Optional.empty();
-    /** Where it parts from the one that it was compared with, and what is the same after that; where it is in a group. */
+    /**
+     * Token at which it parts from the prompt that it was compared with, and how many are the same after that; where it
+     * is in a group.
+     */
     int parting;
 
     int same;

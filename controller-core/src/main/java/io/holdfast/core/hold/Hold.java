@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * One hold as the controller keeps it: what is wanted, and the pin that keeps it, if there is one. The hold stays until its
- * lease ends; its pin may come and go.
+ * One hold as the controller keeps it: what is wanted, and the pin that keeps it, if there is one. The hold stays until
+ * its lease ends; its pin may come and go.
  *
  * @param request the wished path, as it was asked for first; of an automatic hold the planner wrote it
  * @param claims who wants it, and until when

@@ -6,8 +6,8 @@ import java.util.Arrays;
 import java.util.Optional;
 
 /**
- * A wish to keep one prefix: the engine's hashes of its blocks, root first, its tokens if known, how long, and perhaps for
- * whom; every hold ages.
+ * A wish to keep one prefix: the engine's hashes of its blocks, root first, its tokens if known, how long, and perhaps
+ * for whom; every hold ages.
  */
 public final class HoldRequest implements Prefix {
     public static final int MOST_WEIGHT = 100;

@@ -87,8 +87,8 @@ public final class Holds {
     }
 
     /**
-     * Has a request with a requester join the living hold of its prefix, or renews what that requester has in it; absent
-     * where there is none to join.
+     * Has a request with a requester join the living hold of its prefix, or renews what that requester has in it;
+     * absent where there is none to join.
      *
      * @throws RejectedExecutionException with one sentence, where it has as many requesters as it may have
      */
@@ -112,8 +112,9 @@ public final class Holds {
     }
 
     /**
-     * Has a requested hold that is not given up run for so long from now, for one of its requesters or for all; never beyond
-     * a cap. Answers the hold as it is then; absent where there is none of this number, or none of that requester's.
+     * Has a requested hold that is not given up run for so long from now, for one of its requesters or for all; never
+     * beyond a cap. Answers the hold as it is then; absent where there is none of this number, or none of that
+     * requester's.
      */
     public Optional<HoldView> extend(long id, Optional<String> requester, Duration length) {
         living(id)
@@ -126,8 +127,8 @@ public final class Holds {
     }
 
     /**
-     * Ends what one requester wants of a hold; with the last of them the hold expires. Absent where that requester wants
-     * nothing of it.
+     * Ends what one requester wants of a hold; with the last of them the hold expires. Absent where that requester
+     * wants nothing of it.
      */
     public Optional<Hold> leave(long id, String requester) {
         Optional<Hold> found = living(id).filter(hold -> hold.claims().has(requester));
@@ -148,9 +149,9 @@ public final class Holds {
     }
 
     /**
-     * Takes a hint about the conversation that begins with this path, and answers the holds that it concerned. A use prolongs
-     * what prolongs itself of all holds on the path; an end is one of what this requester wants of it and of what goes on
-     * from it, since all that is shorter may be others' as well.
+     * Takes a hint about the conversation that begins with this path, and answers the holds that it concerned. A use
+     * prolongs what prolongs itself of all holds on the path; an end is one of what this requester wants of it and of
+     * what goes on from it, since all that is shorter may be others' as well.
      */
     public List<Hold> hint(Hint hint, Prefix path, String requester) {
         hints.merge(hint, 1L, Long::sum);

@@ -11,7 +11,10 @@ import java.time.Duration;
  */
 public record Lease(Duration length, boolean refreshOnHit, Duration atMost) {
     public static final Duration LONGEST = Duration.ofDays(365);
-    /** The cap of a lease that uses prolong, unless another one is said: what is used all the time is asked for again some day. */
+    /**
+     * The cap of a lease that uses prolong, unless another one is said: what is used all the time is asked for again
+     * some day.
+     */
     public static final Duration REFRESHED_AT_MOST = Duration.ofHours(24);
 
     /** @throws IllegalArgumentException with one sentence, where no hold can last like that */

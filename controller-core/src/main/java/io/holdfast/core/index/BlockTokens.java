@@ -7,10 +7,10 @@ import java.util.function.LongPredicate;
 /**
  * The tokens of the blocks that were announced last, for whoever has to send a prefix to the engine.
  *
- * <p>A ring of places of one block each behind a table. When it is full, what was announced longest ago goes first, unless
- * the cache still has it: what stays there long is what is used again and again, and is announced once. A place has the
- * tokens of one block, so blocks of 16 tokens take 80 bytes each and the bound of 64 MiB is reached at 800,000 of them.
- * Blocks that were stored in a namespace are left out: their tokens alone would name another prefix.
+ * <p>A ring of places of one block each behind a table. When it is full, what was announced longest ago goes first,
+ * unless the cache still has it: what stays there long is what is used again and again, and is announced once. A place
+ * has the tokens of one block, so blocks of 16 tokens take 80 bytes each and the bound of 64 MiB is reached at 800,000
+ * of them. Blocks that were stored in a namespace are left out: their tokens alone would name another prefix.
  */
 public final class BlockTokens {
     private static final int SMALLEST = 1 << 10;

@@ -8,9 +8,9 @@ import java.util.List;
  *
  * <p>For the tree's writer, all but {@link #id}, {@link #certain} and {@link #certainty}.
  *
- * <p>A block that is announced again while it is there is one more copy of it, and gone when as many were removed. A model
- * whose layers keep different blocks has several groups; the first that keeps every block of a prompt is the main one and
- * decides what is in the cache. Blocks of the others are counted, by themselves.
+ * <p>A block that is announced again while it is there is one more copy of it, and gone when as many were removed. A
+ * model whose layers keep different blocks has several groups; the first that keeps every block of a prompt is the main
+ * one and decides what is in the cache. Blocks of the others are counted, by themselves.
  *
  * <p>An uncertain cache has what it says, and may have more.
  */

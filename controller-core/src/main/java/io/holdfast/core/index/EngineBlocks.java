@@ -12,24 +12,25 @@ public final class EngineBlocks implements TreeView, KvEventSink {
     /*
      * One truth
      * ---------
-     * What is where, in which group and tier and how often, is kept by a Cache in a BlockTree that is named by the engine's
-     * hashes, as a router's caches are; so decisions, requests and readers are told the same. What was learned beside that
-     * lies over the tree's positions, in Learned. Here are only the rules of insertions.
+     * What is where, in which group and tier and how often, is kept by a Cache in a BlockTree that is named by the
+     * engine's hashes, as a router's caches are; so decisions, requests and readers are told the same. What was learned
+     * beside that lies over the tree's positions, in Learned. Here are only the rules of insertions.
      *
      * Which blocks may be pinned
      * --------------------------
      * pin_blocks of one engine locks the radix node that an insertion created, up to the insertion's last block, and
      * naming any other block of it can lead to a node that is gone; unpinning that kills the engine. Only a block that
-     * ended an insertion always names either a living node or nothing, and the mark goes with the block. A chain of stores
-     * in one batch is taken for one insertion; where two happen to touch, the first one's end stays unmarked: careful.
+     * ended an insertion always names either a living node or nothing, and the mark goes with the block. A chain of
+     * stores in one batch is taken for one insertion; where two happen to touch, the first one's end stays unmarked:
+     * careful.
      *
      * Where ways part
      * ---------------
      * What several requests share is the path down to where they part: an insertion that begins below a block which has
      * another way on below it already. The other way may be evicted by then, and is remembered by this: only the last
      * block of an insertion has none, so what begins below any other block parts there. A next turn, which begins where
-     * the one before ended, parts nowhere. And where the path was lost as well, all of it is stored anew: what of it had been
-     * there before shows as far as it went together.
+     * the one before ended, parts nowhere. And where the path was lost as well, all of it is stored anew: what of it
+     * had been there before shows as far as it went together.
      */
     private final TreeListener listener;
     private final BlockTree tree = new BlockTree(BlockTree.Naming.ENGINE_HASH);
@@ -395,7 +396,9 @@ public final class EngineBlocks implements TreeView, KvEventSink {
         }
     }
 
-    /** Shows all blocks at or below this one that ended an insertion. It looks at the whole tree: not for every event. */
+    /**
+     * Shows all blocks at or below this one that ended an insertion. It looks at the whole tree: not for every event.
+     */
     public void endsBelow(long block, LongConsumer visitor) {
         int position = tree.find(block);
         if (position != 0) {

@@ -13,14 +13,14 @@ public final class EngineCaches implements TreeView {
      * What is said of several
      * -----------------------
      * A pin names a hash, and reaches every cache that has it. So a block is there when one of them has it; it ended an
-     * insertion when it did so in each that has it, since in another one the same call could lead to a dead node; and it is
-     * ambiguous when it is so in any.
+     * insertion when it did so in each that has it, since in another one the same call could lead to a dead node; and
+     * it is ambiguous when it is so in any.
      *
      * What is pinned
      * --------------
-     * A path is counted in the caches that had its last block when it was decided to pin it, and only there a removal of it
-     * is a broken promise. Against bounds it counts as if it were in all of them: a pin that goes astray may land in any,
-     * and the bound of the tightest is never passed that way.
+     * A path is counted in the caches that had its last block when it was decided to pin it, and only there a removal
+     * of it is a broken promise. Against bounds it counts as if it were in all of them: a pin that goes astray may land
+     * in any, and the bound of the tightest is never passed that way.
      *
      * Of one cache everything is what that one says.
      */
@@ -55,7 +55,10 @@ public final class EngineCaches implements TreeView {
         fresh.forEach(cache -> watched.forEach(cache::watchEnd));
     }
 
-    /** Has it remembered, in several caches, where the insertion ended that stores this block from now on; once for each pin. */
+    /**
+     * Has it remembered, in several caches, where the insertion ended that stores this block from now on; once for each
+     * pin.
+     */
     public void watchEnd(long block) {
         watched.add(block);
         if (several()) {
@@ -86,8 +89,8 @@ public final class EngineCaches implements TreeView {
     }
 
     /**
-     * Follows how much of the path down to this block stays in the first cache after a moment of the engine's clock. Who pins
-     * without an unpin does so in engines with one cache only.
+     * Follows how much of the path down to this block stays in the first cache after a moment of the engine's clock.
+     * Who pins without an unpin does so in engines with one cache only.
      */
     public StayingPath follow(long lastBlock, long sinceMicros) {
         return first().follow(lastBlock, sinceMicros);
@@ -109,8 +112,8 @@ public final class EngineCaches implements TreeView {
     }
 
     /**
-     * The first rank whose events came late a moment ago; empty when none did. In several caches it is a longer moment: a call
-     * reaches them all, and which of them has a block is told by as many streams.
+     * The first rank whose events came late a moment ago; empty when none did. In several caches it is a longer moment:
+     * a call reaches them all, and which of them has a block is told by as many streams.
      */
     public OptionalInt late() {
         long within = several() ? LATE_IN_SEVERAL_NANOS : LATE_NANOS;

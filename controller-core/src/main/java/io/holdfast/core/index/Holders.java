@@ -5,13 +5,13 @@ import java.util.Arrays;
 /**
  * Caches that hold the blocks of a strip.
  *
- * <p>A holder is one tier of one cache. What it holds of a strip is an entry: the holder above sixteen bits, one for each offset.
- * A strip that one holder holds blocks of, which is nearly every one, keeps the entry in itself; of more it keeps a list,
- * sorted by holder and without empty entries, so that the tiers of one cache stand side by side. Lists have room for a power
- * of two, and come from pages that never move.
+ * <p>A holder is one tier of one cache. What it holds of a strip is an entry: the holder above sixteen bits, one for
+ * each offset. A strip that one holder holds blocks of, which is nearly every one, keeps the entry in itself; of more
+ * it keeps a list, sorted by holder and without empty entries, so that the tiers of one cache stand side by side. Lists
+ * have room for a power of two, and come from pages that never move.
  *
- * <p>A prompt that all requests share is held whole by most caches, so the first {@value #BY_BIT} caches that hold all sixteen
- * blocks of a strip on the GPU have a bit in it as well, and a reader goes on with all of them at once.
+ * <p>A prompt that all requests share is held whole by most caches, so the first {@value #BY_BIT} caches that hold all
+ * sixteen blocks of a strip on the GPU have a bit in it as well, and a reader goes on with all of them at once.
  */
 final class Holders {
     static final int TIER_BITS = 2;

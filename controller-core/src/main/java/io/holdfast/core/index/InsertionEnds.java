@@ -8,8 +8,9 @@ import java.util.Map;
 /**
  * Ends of the insertions that stored certain blocks.
  *
- * <p>An engine that locks what an insertion created finds it by any of its blocks, and it is alive for as long as its last
- * block is there. A pin that went to a block in the middle of it can be taken back until then, and never afterwards.
+ * <p>An engine that locks what an insertion created finds it by any of its blocks, and it is alive for as long as its
+ * last block is there. A pin that went to a block in the middle of it can be taken back until then, and never
+ * afterwards.
  */
 final class InsertionEnds {
     private static final long NONE = 0;

@@ -9,39 +9,43 @@ final class Learned implements Overlay {
     /*
      * Layout
      * ------
-     * A block's numbers stand at its position, in pages that lie over those of the strips: the last touch 4 bytes, touches
-     * 2. What is a bit is kept for a strip at once: ended an insertion, ambiguous, pinned; so is the depth, of which all
-     * blocks of a strip have the same but for their offsets. That is 6.9 bytes a block beside the tree's own 18 or so.
-     * Positions never move, so nothing here does; a position that dies is wiped, because another block will have it.
+     * A block's numbers stand at its position, in pages that lie over those of the strips: the last touch 4 bytes,
+     * touches
+     * 2. What is a bit is kept for a strip at once: ended an insertion, ambiguous, pinned; so is the depth, of which
+     * all blocks of a strip have the same but for their offsets. That is 6.9 bytes a block beside the tree's own 18 or
+     * so. Positions never move, so nothing here does; a position that dies is wiped, because another block will have
+     * it.
      *
      * Touches
      * -------
-     * Engines announce stores, never hits; but a store under P proves that a request walked the whole path to P. Touching
-     * it is a walk to the root, thousands of blocks for a long prompt, and a decoding vLLM announces every block by
-     * itself. Touch times therefore have a grain of 2^26 ns (67 ms), and a walk ends at the first block that was touched
-     * in the same grain: its ancestors were as well, since every touch goes up to the root or to such a block, and hanging
-     * up an orphan raises the path above it to the orphan's own time. So no block is written more than 15 times a second,
-     * however many stores come, and a parent is never older than its child.
+     * Engines announce stores, never hits; but a store under P proves that a request walked the whole path to P.
+     * Touching it is a walk to the root, thousands of blocks for a long prompt, and a decoding vLLM announces every
+     * block by itself. Touch times therefore have a grain of 2^26 ns (67 ms), and a walk ends at the first block that
+     * was touched in the same grain: its ancestors were as well, since every touch goes up to the root or to such a
+     * block, and hanging up an orphan raises the path above it to the orphan's own time. So no block is written more
+     * than 15 times a second, however many stores come, and a parent is never older than its child.
      *
      * Ambiguous blocks
      * ----------------
-     * A block announced again while it is on the GPU, in the group that decides, is one more block of the engine under one
-     * hash: the same tokens under two salts or LoRAs, or computed twice side by side. Which one went when one is removed,
-     * the hash does not tell, and a pin and its unpin could hit different ones: from the second copy on the block is
-     * ambiguous, until none is left on the GPU. So is a block that was stored in a namespace, since its hash may stand for
-     * the same tokens in another. A block that another group of layers stores as well has no second copy by that.
+     * A block announced again while it is on the GPU, in the group that decides, is one more block of the engine under
+     * one hash: the same tokens under two salts or LoRAs, or computed twice side by side. Which one went when one is
+     * removed, the hash does not tell, and a pin and its unpin could hit different ones: from the second copy on the
+     * block is ambiguous, until none is left on the GPU. So is a block that was stored in a namespace, since its hash
+     * may stand for the same tokens in another. A block that another group of layers stores as well has no second copy
+     * by that.
      *
      * Pins
      * ----
-     * A pinned path counts once on each of its blocks; a block is pinned while its count is above zero. That is exact for
-     * shared prefixes. The first count is a bit, further ones stand in a table. What is pinned stays in the tree though
-     * nobody holds it, and in the cache when events are lost: the engine was told to keep it.
+     * A pinned path counts once on each of its blocks; a block is pinned while its count is above zero. That is exact
+     * for shared prefixes. The first count is a bit, further ones stand in a table. What is pinned stays in the tree
+     * though nobody holds it, and in the cache when events are lost: the engine was told to keep it.
      *
      * Watched blocks
      * --------------
-     * The ends of shared prefixes are few, and whoever passes one is to be told of cheaply: a bit for each place, so that
-     * a path is looked at strip by strip. Their names are kept as well, since a watched block that is lost may come back
-     * at another position; so each block that is stored anew is looked for in a table that fits the nearest cache.
+     * The ends of shared prefixes are few, and whoever passes one is to be told of cheaply: a bit for each place, so
+     * that a path is looked at strip by strip. Their names are kept as well, since a watched block that is lost may
+     * come back at another position; so each block that is stored anew is looked for in a table that fits the nearest
+     * cache.
      *
      * Depth
      * -----

@@ -128,8 +128,8 @@ public final class Matches {
     }
 
     /**
-     * Goes on along a strip that holds {@code blocks} blocks of the path from {@code from} on, of which a cache has {@code
-     * presence} in the tier and nearer ones; whether the cache has all of them.
+     * Goes on along a strip that holds {@code blocks} blocks of the path from {@code from} on, of which a cache has
+     * {@code presence} in the tier and nearer ones; whether the cache has all of them.
      */
     boolean advance(int holder, int from, int blocks, int presence) {
         if (reach[holder] != from) {

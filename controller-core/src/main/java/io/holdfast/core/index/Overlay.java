@@ -32,7 +32,9 @@ interface Overlay {
     /** A chain of stores in this tier goes on from this block. */
     void continued(int position, Tier tier);
 
-    /** Blocks were stored: {@code twice} of them were in the tier already, {@code elsewhere} are offsets in other tiers. */
+    /**
+     * Blocks were stored: {@code twice} of them were in the tier already, {@code elsewhere} are offsets in other tiers.
+     */
     void held(int strip, Tier tier, int offsets, int twice, int elsewhere);
 
     /**

@@ -7,9 +7,9 @@ import java.util.Arrays;
 /**
  * The blocks of a {@link BlockTree}, in strips of sixteen that follow one another.
  *
- * <p>A position is a strip and a place in it: {@code strip << 4 | offset}. Positions are stable while the block lives. Strip 0
- * is the root: it has no blocks, and position 0 is what the first block of every prompt follows. Memory comes in pages that
- * never move, so that growing costs one page and readers never look at a stale copy.
+ * <p>A position is a strip and a place in it: {@code strip << 4 | offset}. Positions are stable while the block lives.
+ * Strip 0 is the root: it has no blocks, and position 0 is what the first block of every prompt follows. Memory comes
+ * in pages that never move, so that growing costs one page and readers never look at a stale copy.
  *
  * <p>One thread writes. What readers may look at, and how they find out that they were too late, is told in {@link
  * BlockTree}.
@@ -37,7 +37,9 @@ final class Strips {
     private static final int PARENT = 1;
     private static final int NEXT = 2;
     private static final int HOLDERS = 3;
-    /** Length in the low five bits, above eight bits of nothing a bit for each offset that children were attached to. */
+    /**
+     * Length in the low five bits, above eight bits of nothing a bit for each offset that children were attached to.
+     */
     private static final int SHAPE = 4;
     /** Number of holders, and above 24 bits the size class of their list. */
     private static final int HOLDER_COUNT = 5;
@@ -157,8 +159,8 @@ final class Strips {
     }
 
     /**
-     * Goes one block further within the strip: the next position if the block there has this name, {@link #EXTENDED} if there
-     * was none, no child either, and now there is, or 0 if this is not so simple.
+     * Goes one block further within the strip: the next position if the block there has this name, {@link #EXTENDED} if
+     * there was none, no child either, and now there is, or 0 if this is not so simple.
      */
     int follow(int position, long name) {
         int strip = position >>> OFFSET_BITS;

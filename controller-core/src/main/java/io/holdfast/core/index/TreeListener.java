@@ -10,7 +10,10 @@ public interface TreeListener {
      */
     void insertionEnded(long lastBlock, int depth, boolean ended);
 
-    /** An insertion went a way of its own below this block, which other requests had passed; {@code first} is its first block. */
+    /**
+     * An insertion went a way of its own below this block, which other requests had passed; {@code first} is its first
+     * block.
+     */
     void parted(long above, long first);
 
     /** A block on a pinned path left the GPU: the engine let go of it. */

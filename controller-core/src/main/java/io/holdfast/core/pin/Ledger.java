@@ -16,9 +16,9 @@ import org.slf4j.LoggerFactory;
  * A record of the pins that one engine may have for us: read at the start, appended ahead of every pin, and kept short
  * by forgetting what was released.
  *
- * <p>Any thread may use it; {@link #append} waits for the disk, the questions do not. Reading and releasing need no disk
- * that can be written: shortening the ledger is tried and may fail. The largest hold id survives every shortening, so ids
- * are never used twice.
+ * <p>Any thread may use it; {@link #append} waits for the disk, the questions do not. Reading and releasing need no
+ * disk that can be written: shortening the ledger is tried and may fail. The largest hold id survives every shortening,
+ * so ids are never used twice.
  */
 public final class Ledger {
     private static final Logger LOG = LoggerFactory.getLogger(Ledger.class);
@@ -89,8 +89,8 @@ public final class Ledger {
     }
 
     /**
-     * Writes what is true already, and what the next start would be glad to know. Where the disk refuses, it says so in the
-     * log, keeps the line and writes it as soon as it can: with the next line, or by {@link #retry}.
+     * Writes what is true already, and what the next start would be glad to know. Where the disk refuses, it says so in
+     * the log, keeps the line and writes it as soon as it can: with the next line, or by {@link #retry}.
      *
      * @return whether it is on the disk
      */

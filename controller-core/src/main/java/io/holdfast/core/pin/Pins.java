@@ -39,13 +39,13 @@ public final class Pins {
     /*
      * One pin for one handle
      * ----------------------
-     * Engines count pins: a second pin of a block needs a second unpin, and nothing lists what is pinned. So a handle is
-     * pinned by exactly one call however many holds end there; holds join a pin that exists, and the last one to leave
-     * takes it back.
+     * Engines count pins: a second pin of a block needs a second unpin, and nothing lists what is pinned. So a handle
+     * is pinned by exactly one call however many holds end there; holds join a pin that exists, and the last one to
+     * leave takes it back.
      *
-     * A call reaches every cache of the engine, and what it counted has to be the caches that were known to have the block:
-     * any other number is a pin where nobody vouched for it, so it is taken back at once. Where the caches end a prefix with
-     * different blocks, a hold needs several pins.
+     * A call reaches every cache of the engine, and what it counted has to be the caches that were known to have the
+     * block: any other number is a pin where nobody vouched for it, so it is taken back at once. Where the caches end a
+     * prefix with different blocks, a hold needs several pins.
      *
      *     PLANNED    nothing was sent: the intent is being written, or waits for its turn
      *     PINNING    the call is under way                      PINNED      the engine said yes
@@ -54,58 +54,58 @@ public final class Pins {
      *
      * As many unpins as pins
      * ----------------------
-     * What an engine counts it counts for everybody. An unpin too many takes a pin of somebody else's; one too few leaves
-     * memory taken for ever. So every pin that may have arrived is unpinned, once:
+     * What an engine counts it counts for everybody. An unpin too many takes a pin of somebody else's; one too few
+     * leaves memory taken for ever. So every pin that may have arrived is unpinned, once:
      *
      * * A pin that was not sent, or was answered with a clear no, is never undone.
-     * * A pin without a clear answer may arrive for as long as ARRIVAL. It is unpinned at once; "there is none" closes it
-     *   only when it was asked after that time, so a pin that arrives late is taken back then.
+     * * A pin without a clear answer may arrive for as long as ARRIVAL. It is unpinned at once; "there is none" closes
+     *   it only when it was asked after that time, so a pin that arrives late is taken back then.
      * * A clear or a restart of the engine that is heard is no proof that a pin is gone: events and answers are two
-     *   clocks, and the news may be older than the pin. What is believed gone is unpinned all the same; "there is none" is
-     *   the usual answer.
-     * * An unpin without a clear answer is UNSURE and never repeated: had it been done, the next would take what somebody
-     *   else has pinned meanwhile. The pin counts, and the ledger says so, until the engine's own count at rest shows
-     *   less than its path alone would take.
-     * * A pin keeps its block from then on. Where events show that the block went while the call was under way, the pin is
-     *   of what came back, in the middle of another request's blocks perhaps: an unpin of that can end the engine, so
-     *   it is KEPT until the events show that it cannot.
+     *   clocks, and the news may be older than the pin. What is believed gone is unpinned all the same; "there is none"
+     *   is the usual answer.
+     * * An unpin without a clear answer is UNSURE and never repeated: had it been done, the next would take what
+     *   somebody else has pinned meanwhile. The pin counts, and the ledger says so, until the engine's own count at
+     *   rest shows less than its path alone would take.
+     * * A pin keeps its block from then on. Where events show that the block went while the call was under way, the pin
+     *   is of what came back, in the middle of another request's blocks perhaps: an unpin of that can end the engine,
+     *   so it is KEPT until the events show that it cannot.
      *
      * Twins
      * -----
      * A pinned block may get a twin: a second block of the engine under the same hash. An unpin names the hash, and may
-     * take a pin from the twin that it never had, which can end the engine. So while there are two the pin is KEPT: memory
-     * stays taken and counted, against an engine that may be gone. The ledger has a word for it, since a later process
-     * sees no twins before it has seen every event: it waits until its view was certain for as long as ARRIVAL.
+     * take a pin from the twin that it never had, which can end the engine. So while there are two the pin is KEPT:
+     * memory stays taken and counted, against an engine that may be gone. The ledger has a word for it, since a later
+     * process sees no twins before it has seen every event: it waits until its view was certain for as long as ARRIVAL.
      *
      * What cannot be taken back
      * -------------------------
-     * Of some backends there is no unpin. Such a pin is KEPT when nobody needs it any more: it counts, the hold says so, and
-     * it is over when the events show that nothing of its path has stayed since it was made (StayingPath), block by block,
-     * since an engine evicts the end of a path first. Whoever wants the path again takes the same pin up by a call of his
-     * own. The ledger has the part that is left, and the moment of the engine's clock from which on it counts: so the next
-     * start finds in the replayed events what is there still. As long as a call may be under way, or events about it, all of
-     * it counts.
+     * Of some backends there is no unpin. Such a pin is KEPT when nobody needs it any more: it counts, the hold says
+     * so, and it is over when the events show that nothing of its path has stayed since it was made (StayingPath),
+     * block by block, since an engine evicts the end of a path first. Whoever wants the path again takes the same pin
+     * up by a call of his own. The ledger has the part that is left, and the moment of the engine's clock from which on
+     * it counts: so the next start finds in the replayed events what is there still. As long as a call may be under
+     * way, or events about it, all of it counts.
      *
      * What ends by itself in time
      * ---------------------------
-     * Some pins end a known time after their last renewal or use, and cannot be taken back before. They are renewed while
-     * somebody needs them (Renewals); to release one is to renew it no more, and it is KEPT, and counts, until its time has
-     * surely run out. A process that ends renews nothing, so these need no ledger. Whoever wants the path again meanwhile
-     * takes the same pin up.
+     * Some pins end a known time after their last renewal or use, and cannot be taken back before. They are renewed
+     * while somebody needs them (Renewals); to release one is to renew it no more, and it is KEPT, and counts, until
+     * its time has surely run out. A process that ends renews nothing, so these need no ledger. Whoever wants the path
+     * again meanwhile takes the same pin up.
      *
      * Written ahead
      * -------------
-     * Nothing pinned survives in our memory when the process is killed, and engines forget nothing by themselves. So the
-     * intent is durable before the call is made, and whatever is not RELEASED at the next start is unpinned, by the
+     * Nothing pinned survives in our memory when the process is killed, and engines forget nothing by themselves. So
+     * the intent is durable before the call is made, and whatever is not RELEASED at the next start is unpinned, by the
      * backend that pinned it, before anything else is pinned. A ledger that cannot be written stops pins and never an
      * unpin, which waits for no disk. A backend whose pins end by themselves needs no ledger and leaves it alone.
      *
      * Threads
      * -------
-     * The state belongs to the controller's thread. Writing (which waits for a disk, one line after the other) and calling
-     * happen on the acting executor; answers come back as mail. A pin has at most one call under way, so there is no
-     * order of answers to care about. Between the decision to pin and the call time passes: the caller's last look says
-     * whether the block is still to be pinned when the call is about to leave.
+     * The state belongs to the controller's thread. Writing (which waits for a disk, one line after the other) and
+     * calling happen on the acting executor; answers come back as mail. A pin has at most one call under way, so there
+     * is no order of answers to care about. Between the decision to pin and the call time passes: the caller's last
+     * look says whether the block is still to be pinned when the call is about to leave.
      *
      * What the tree counts
      * --------------------
@@ -296,8 +296,8 @@ public final class Pins {
     }
 
     /**
-     * Closes what is unsure or kept where the engine's own count shows that it is gone: less is taken than its path alone
-     * would take. What else is believed to be pinned says nothing here, since that may be gone as well.
+     * Closes what is unsure or kept where the engine's own count shows that it is gone: less is taken than its path
+     * alone would take. What else is believed to be pinned says nothing here, since that may be gone as well.
      *
      * @param usedBlocks what cannot be evicted while nothing runs, whoever pinned it
      * @param nanos when that was true, no call of ours being under way
@@ -326,7 +326,8 @@ public final class Pins {
     /**
      * Sends unpins that are due.
      *
-     * @param certainForNanos how long every event since the cache was empty has been seen; negative while that is not so
+     * @param certainForNanos how long every event since the cache was empty has been seen; negative while that is not
+     *     so
      */
     public void poll(long nanos, long certainForNanos) {
         nowNanos = nanos;
@@ -645,8 +646,8 @@ public final class Pins {
     }
 
     /**
-     * Pins the block for the hold, or lets it join; does nothing while an earlier call about the block, or for this hold
-     * about another one, is under way.
+     * Pins the block for the hold, or lets it join; does nothing while an earlier call about the block, or for this
+     * hold about another one, is under way.
      *
      * @param path the hold's own, or one over it
      */
@@ -692,7 +693,10 @@ public final class Pins {
         mayCount(pin);
     }
 
-    /** Whenever the call that is about to leave may arrive: what the ledger says of it counts from then on at the latest. */
+    /**
+     * Whenever the call that is about to leave may arrive: what the ledger says of it counts from then on at the
+     * latest.
+     */
     private void mayCount(Pin pin) {
         long stamp = tree.engineMicros();
         pin.sinceMicros = stamp == 0 ? Long.MAX_VALUE : stamp + ARRIVAL_NANOS / 1_000;
@@ -885,7 +889,10 @@ public final class Pins {
         return pins.values().stream().anyMatch(pin -> pin.backend.traits().takesMemory());
     }
 
-    /** Blocks that the rank's cache has to hold for us unless it let go by itself: not what may have been unpinned by now. */
+    /**
+     * Blocks that the rank's cache has to hold for us unless it let go by itself: not what may have been unpinned by
+     * now.
+     */
     public long surelyPinnedBlocks(int rank) {
         boolean all = pins.values().stream().allMatch(pin -> pin.state == State.PINNED);
         return all
@@ -963,7 +970,10 @@ public final class Pins {
         batch.forEach(pin -> unpinAnswered(pin, each));
     }
 
-    /** The engine is believed to have emptied its caches, since this rank's is empty. To be called before the tree is cleared. */
+    /**
+     * The engine is believed to have emptied its caches, since this rank's is empty. To be called before the tree is
+     * cleared.
+     */
     public void engineForgot(int rank) {
         for (Pin pin : List.copyOf(pins.values())) {
             nobodyNeeds(pin);
@@ -1022,9 +1032,9 @@ public final class Pins {
     }
 
     /**
-     * This cache has removed blocks that were counted as pinned. A pin keeps its block, so what was removed while its call
-     * was under way, or just before, was pinned elsewhere: in another cache, or where the block came back to, and there it
-     * may lie in the middle of what a request stored.
+     * This cache has removed blocks that were counted as pinned. A pin keeps its block, so what was removed while its
+     * call was under way, or just before, was pinned elsewhere: in another cache, or where the block came back to, and
+     * there it may lie in the middle of what a request stored.
      *
      * @return the holds that such pins are made for, on an engine with several caches
      */

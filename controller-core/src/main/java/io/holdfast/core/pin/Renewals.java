@@ -14,9 +14,9 @@ import java.util.function.Supplier;
 /** Renews pins that end by themselves in time; belongs to the controller's thread. */
 final class Renewals<P> {
     /*
-     * A pin that ends by itself surely is there until its time after the last call that was answered with a yes was sent,
-     * and may be there until its time after the last call that may have been carried out was answered, or could have
-     * arrived. Between the two nobody knows. What is needed has to surely be there; what is counted may be.
+     * A pin that ends by itself surely is there until its time after the last call that was answered with a yes was
+     * sent, and may be there until its time after the last call that may have been carried out was answered, or could
+     * have arrived. Between the two nobody knows. What is needed has to surely be there; what is counted may be.
      */
     private static final long SECOND = 1_000_000_000L;
     private static final long NEVER = Long.MIN_VALUE;

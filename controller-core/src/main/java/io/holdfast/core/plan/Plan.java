@@ -50,7 +50,8 @@ public record Plan(long tick, List<Line> lines) {
      *
      * @param holdId 0 for a shared prefix that is not held
      * @param prefix the last block of the prefix that it is about
-     * @param lastBlock the block to pin or unpin, at the end of the prefix, above or below; 0 where the action touches none
+     * @param lastBlock the block to pin or unpin, at the end of the prefix, above or below; 0 where the action touches
+     *     none
      * @param blocks blocks on its path
      * @param code which of all reasons
      * @param reason that reason in a sentence, with its numbers

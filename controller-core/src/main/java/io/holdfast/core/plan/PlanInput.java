@@ -27,7 +27,8 @@ import java.util.Set;
  * @param window how long they are off at a time to be measured; zero where they are not
  * @param notPrimed why no prefix is stored by a request of our own now; empty when one may be
  * @param largestToken the largest token id that the engine is known to have; -1 while none is
- * @param leaving blocks that are not pinned any more as far as we are asked, whatever became of the unpin; not to be pinned
+ * @param leaving blocks that are not pinned any more as far as we are asked, whatever became of the unpin; not to be
+ *     pinned
  * @param freeing of those, the ones that can be expected to go: the unpin is under way or repeated, and the tree counts
  *     the path
  * @param holds every hold that is not over, oldest first

@@ -36,28 +36,28 @@ public final class Planner {
      *
      * Order
      * -----
-     * Letting go comes first: holds that are over; all hard pins when requests wait while nothing runs (the one state that
-     * a pin may have caused and that costs everything); what stands above the hard bound, automatic holds before requested
-     * ones, of those lighter before heavier, and younger before older; automatic holds, and those whose owners allow it, in a window that measures without them or after it was found that
-     * they do not help. A hold that was let go by the
-     * last three is not over: it waits, and is pinned again when it fits.
+     * Letting go comes first: holds that are over; all hard pins when requests wait while nothing runs (the one state
+     * that a pin may have caused and that costs everything); what stands above the hard bound, automatic holds before
+     * requested ones, of those lighter before heavier, and younger before older; automatic holds, and those whose
+     * owners allow it, in a window that measures without them or after it was found that they do not help. A hold that
+     * was let go by the last three is not over: it waits, and is pinned again when it fits.
      *
-     * Then wishes, requested before automatic, of those heavier before lighter, and older before younger. A weight takes
-     * nothing from what is held: somebody was promised that. A pin counts against the bound from the plan that
-     * makes it, an unpin frees nothing before the engine said so; within one plan two new paths that overlap are counted
-     * twice. All three err on the side of the engine.
+     * Then wishes, requested before automatic, of those heavier before lighter, and older before younger. A weight
+     * takes nothing from what is held: somebody was promised that. A pin counts against the bound from the plan that
+     * makes it, an unpin frees nothing before the engine said so; within one plan two new paths that overlap are
+     * counted twice. All three err on the side of the engine.
      *
      * The automatic rule
      * ------------------
-     * A prefix that several requests share and that this cache has lost is worth a hold, and so is one whose rank is among the
-     * best, where the shadows license that. Which of them, says Selection, as a set; one that is held and does not belong to
-     * it any more goes with the same plan.
+     * A prefix that several requests share and that this cache has lost is worth a hold, and so is one whose rank is
+     * among the best, where the shadows license that. Which of them, says Selection, as a set; one that is held and
+     * does not belong to it any more goes with the same plan.
      *
      * Where a pin ends
      * ----------------
      * A backend may only be able to pin where an insertion ended, and no insertion ends with a prefix that nobody sends
-     * alone. Then the shortest living path over the prefix is pinned, and what it holds beyond is counted and said. While
-     * there is none, the longest part of the prefix that ended an insertion has to do, until there is one.
+     * alone. Then the shortest living path over the prefix is pinned, and what it holds beyond is counted and said.
+     * While there is none, the longest part of the prefix that ended an insertion has to do, until there is one.
      */
     private final PlanInput in;
     private final List<Line> lines = new ArrayList<>();

@@ -13,12 +13,12 @@ import java.util.stream.Collectors;
 /** Ends of the pins of one prefix in the caches of an engine with several ranks; a pure function. */
 final class RankEnds {
     /*
-     * One call pins a hash in every cache that has it. So a block may be pinned only where it ended an insertion in each
-     * that has it, and a prefix that was stored up to different points needs a pin for each cache that the others do not
-     * reach. Each plan adds one for each hold, the next plan sees what it reached.
+     * One call pins a hash in every cache that has it. So a block may be pinned only where it ended an insertion in
+     * each that has it, and a prefix that was stored up to different points needs a pin for each cache that the others
+     * do not reach. Each plan adds one for each hold, the next plan sees what it reached.
      *
-     * A hash that is pinned already is never pinned a second time. Where it came to another cache since, and that one has no
-     * other path over the prefix, it is let go and pinned anew, in both.
+     * A hash that is pinned already is never pinned a second time. Where it came to another cache since, and that one
+     * has no other path over the prefix, it is let go and pinned anew, in both.
      *
      * Parts of a prefix are not pinned here: the whole of it in one cache and a part in the other would take turns.
      */

@@ -15,7 +15,10 @@ public enum Reason {
     CLIPPED,
     /** Several requests share the prefix, and the cache has lost it. */
     SHARED_AND_LOST,
-    /** Its rank is among the best: such prefixes are used again soon, and shadows of the cache say that holding them pays. */
+    /**
+     * Its rank is among the best: such prefixes are used again soon, and shadows of the cache say that holding them
+     * pays.
+     */
     RANKED,
     /** It is held, and is pinned on one more data-parallel rank. */
     ONE_MORE_RANK,

@@ -22,23 +22,24 @@ final class Selection {
     /*
      * Order
      * -----
-     * By requests in the decayed window times blocks saved over blocks held. A prefix that goes on from a chosen one saves,
-     * and costs, only what it has beyond it; a pin that reaches beyond its prefix, since it has to end where an insertion
-     * ended, costs what it holds. So hot comes before long. What is held already counts half as much again: two of equal
-     * heat do not take turns.
+     * By requests in the decayed window times blocks saved over blocks held. A prefix that goes on from a chosen one
+     * saves, and costs, only what it has beyond it; a pin that reaches beyond its prefix, since it has to end where an
+     * insertion ended, costs what it holds. So hot comes before long. What is held already counts half as much again:
+     * two of equal heat do not take turns.
      *
      * Room
      * ----
-     * What can be evicted is bounded by a share alone. For pins that take memory for good: what prompts need beside the held prefixes depends on what is held: five system prompts before short texts need
-     * nearly the whole cache while none is held, and little once all are. A rule that adds one after the other never gets
-     * there. So the longest run of that order is taken whose own reserve leaves it room, and then whatever still fits. Room
-     * of what is not in the cache now is lent to what is, until that comes back.
+     * What can be evicted is bounded by a share alone. For pins that take memory for good: what prompts need beside the
+     * held prefixes depends on what is held: five system prompts before short texts need nearly the whole cache while
+     * none is held, and little once all are. A rule that adds one after the other never gets there. So the longest run
+     * of that order is taken whose own reserve leaves it room, and then whatever still fits. Room of what is not in the
+     * cache now is lent to what is, until that comes back.
      *
      * By rank
      * -------
-     * What is left of the room goes to what is to be held by its rank, in that order, as far as it reaches. Their reserve
-     * was looked at when they were chosen, with what is taken here before them. Of what one saves only as much counts as it is
-     * likely to be used.
+     * What is left of the room goes to what is to be held by its rank, in that order, as far as it reaches. Their
+     * reserve was looked at when they were chosen, with what is taken here before them. Of what one saves only as much
+     * counts as it is likely to be used.
      */
     private static final double STAYS = 1.5;
     private static final int MOST = 64;

@@ -1,6 +1,6 @@
 package io.holdfast.core.prefix;
 
-/** Where it is said which prefixes somebody wants held, shared or not, so that the paths over them are followed. */
+/** Register of the prefixes that somebody wants held, shared or not, so that the paths over them are followed. */
 public interface WantedPrefixes {
     /**
      * Follows a prefix; once for each who wants it.

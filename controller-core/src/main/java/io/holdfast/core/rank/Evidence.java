@@ -3,8 +3,8 @@ package io.holdfast.core.rank;
 import java.util.Locale;
 
 /**
- * What two models of the same cache found of the same recent requests, one without pins, one always with them; blocks, each
- * counting less the longer ago it was.
+ * Findings of two models of the same cache on the same recent requests, one without pins, one always with them; blocks,
+ * each counting less the longer ago it was.
  *
  * @param open whether pins are licensed by it
  * @param without found without pins
