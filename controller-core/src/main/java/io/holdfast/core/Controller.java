@@ -97,7 +97,10 @@ public final class Controller {
     private final PlanRunner runner;
 
     private final Executor acting;
-    /** Given at the end of the round, so that whoever reads the view because of an answer finds there what it told. */
+    /**
+     * Answers that are given at the end of the round, so that a reader who looks at the view because of an answer finds
+     * there what it told.
+     */
     private final List<Runnable> answers = new ArrayList<>();
 
     private final EngineCaches tree;
@@ -296,8 +299,8 @@ public final class Controller {
     }
 
     /**
-     * Has it go by other settings from its next round on: its budget, automatic holds, what they have to save, and its
-     * tick. What else the settings say needs a controller of its own.
+     * Changes the settings from the next round on: its budget, automatic holds, what they have to save, and its tick.
+     * The other settings need a new controller.
      */
     public CompletionStage<Boolean> change(ControllerSettings next) {
         return ask(answer -> {
@@ -338,7 +341,7 @@ public final class Controller {
     }
 
     /**
-     * Asks for a hold; answered when it is held, refused, or known to have to wait, each with its reason. A hold about
+     * Requests a hold; answered when it is held, refused, or known to have to wait, each with its reason. A hold about
      * which nothing is known after this patience is withdrawn, since nobody would know its id.
      *
      * <p>A request with a requester joins the living hold of its prefix that has requesters, or renews what its
@@ -425,8 +428,8 @@ public final class Controller {
     }
 
     /**
-     * Looks from now on for requests that share most of their tokens but differ early. That keeps tokens of prompts in
-     * memory and takes time for each, so nobody does it unasked; to be called before the first event.
+     * Starts to look for requests that share most of their tokens but differ early. That keeps tokens of prompts in
+     * memory and takes time for each, so it is off by default; to be called before the first event.
      */
     public void watchHeads() {
         observers.watch(new UnstableHeads());
@@ -508,7 +511,7 @@ public final class Controller {
     /**
      * Takes the application's word for what becomes of the conversation that begins with this prefix; answers the holds
      * that it concerned, as they are then. {@link Hint#OVER} is about what this requester asked for, the others are
-     * about whatever is prolonged by use.
+     * about every hold that use prolongs.
      *
      * @param requester empty for somebody without a name
      */
@@ -528,9 +531,10 @@ public final class Controller {
     }
 
     /**
-     * Says that a request uses this prefix, as whoever routes it knows; any thread, as often as there are requests. It
-     * prolongs at once what uses prolong. What it teaches waits for half a minute, so that a request which events show
-     * as well does not count twice: of one that they do not show is learned what a visible one would have taught.
+     * Reports that a request uses this prefix, as its router knows; any thread, as often as there are requests. It
+     * prolongs at once the leases that uses prolong. What it teaches waits for half a minute, so that a request which
+     * events show as well does not count twice. From one that they do not show is learned what a visible one would have
+     * taught.
      *
      * @param prefix the engine's names of its blocks; it must not change any more
      * @return false where too many are waiting: this one was not taken, and nothing is lost but what it would have told
@@ -540,8 +544,8 @@ public final class Controller {
     }
 
     /**
-     * Gives a hold up; answered when it is unpinned, or known to be pinned still, which leaves it expiring and says
-     * why; empty when there is no such hold.
+     * Gives a hold up; answered when it is unpinned, or known to be pinned still, which leaves it expiring with the
+     * reason; empty when there is no hold of this id.
      */
     public CompletionStage<Optional<HoldView>> release(long holdId) {
         return release(holdId, "released on request");
@@ -574,8 +578,8 @@ public final class Controller {
     }
 
     /**
-     * Restores a hold with claims whose leases run meanwhile: they are asked for when the hold is taken up, so that the
-     * way there prolongs none. Where no claim is left, nothing is taken up.
+     * Restores a hold with claims whose leases run meanwhile: they are read when the hold is taken up, so that the way
+     * there prolongs none. Where no claim is left, nothing is taken up.
      */
     public void restore(long holdId, HoldRequest request, Supplier<List<ClaimView>> claimsThen, String reason) {
         mailbox.outcome(() -> {
@@ -597,7 +601,8 @@ public final class Controller {
 
     /**
      * Counts nothing of what the engine published until then, since {@link Learned#untilMicros() an earlier process}
-     * learned from it: for whoever knows that before events come, and what was learned only later; any thread.
+     * learned from it. It is for a caller who knows that before events come, and what was learned only later; any
+     * thread.
      */
     public void learnedUntil(long stampMicros) {
         mailbox.outcome(() -> events.learnedUntil(stampMicros));
@@ -625,9 +630,9 @@ public final class Controller {
     }
 
     /**
-     * Pauses holding until {@link #resumeHolding} and keeps what is held: nothing new is pinned, and nothing let go of
-     * but what outlives its lease or is released. What the hard guard demands goes all the same. The end of this
-     * process ends the pause.
+     * Pauses holding until {@link #resumeHolding} and keeps what is held: nothing new is pinned, and nothing is
+     * released but what outlives its lease or is given up. What the hard guard demands is released all the same. The
+     * end of this process ends the pause.
      *
      * @return whether holding was not paused before; a pause that released everything stays as it is
      */
@@ -645,7 +650,7 @@ public final class Controller {
     }
 
     /**
-     * Decides everything and asks the engine for nothing, or acts again. What is pinned is let go of first, and its
+     * Decides everything and asks the engine for nothing, or acts again. What is pinned is released first, and its
      * holds wait; when it acts again, they are held with the next plan. The end of this process ends it.
      *
      * @return whether that was not so before
@@ -957,7 +962,8 @@ public final class Controller {
     }
 
     /**
-     * That of a prefix whose uses come as far apart as they did lately; one that nobody shares has no gaps of its own.
+     * Returns the lease of a prefix whose uses come as far apart as they did lately; one that nobody shares has no gaps
+     * of its own.
      */
     private Lease automaticLease(long lastBlock) {
         return Lease.automatic(
@@ -968,7 +974,7 @@ public final class Controller {
                         .orElse(Duration.ZERO));
     }
 
-    /** That of the tightest cache. What is pinned counts in each as if all of it were there. */
+    /** Returns the budget of the tightest cache. What is pinned counts in each as if all of it were there. */
     private Budget budget(EngineReadings readings, long clockNanos, boolean hardPins) {
         List<Budget> budgets = new ArrayList<>();
         for (int rank = 0; rank < tree.count(); rank++) {
@@ -1144,7 +1150,7 @@ public final class Controller {
                         + " holds cannot be let go, so that there is nothing to compare it with";
     }
 
-    /** Why a block that was planned to be pinned is not, now that its call is about to leave. */
+    /** Returns the reason why a block that was planned to be pinned is not, now that its call is about to leave. */
     private Optional<String> lastLook(Backend backend, long block) {
         if (!backend.equals(backends.chosen().itself())) {
             return Optional.of("another way to hold was chosen meanwhile");

@@ -228,7 +228,10 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         return invisible.recentDoubt();
     }
 
-    /** At least that share of the engine's last requests shows in no event; 1 where the engine does not count them. */
+    /**
+     * Returns the least share of the engine's last requests that shows in no event; 1 where the engine does not count
+     * them.
+     */
     double surelyInvisible() {
         OptionalDouble share = recentlyInvisible();
         return share.isPresent() ? Math.max(0, share.getAsDouble() - recentDoubt()) : 1;

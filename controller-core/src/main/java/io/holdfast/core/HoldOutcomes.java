@@ -21,8 +21,8 @@ import java.util.function.Function;
 import java.util.function.LongPredicate;
 
 /**
- * Decides what becomes of holds: by the answers to their pins, by what the engine was seen to evict, and when they are
- * given up.
+ * Decides what becomes of holds: by the answers to their pins, by what the engine was seen to release, and when they
+ * are given up.
  */
 final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
     /*
@@ -34,7 +34,7 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
      * tried again ever more rarely, since a try that comes too early costs the engine a call and may take a part of
      * what others wait for.
      */
-    /** Until what went for want of room comes back. */
+    /** Time until what was released for want of room comes back. */
     static final long AFTER_PRESSURE_NANOS = 10_000_000_000L;
 
     private static final long PIN_AGAIN_NANOS = 1_000_000_000L;
@@ -64,7 +64,7 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
     /** A pin that is made by a request of our own. */
     private record PinRequest(long holdId, long sentNanos, OwnRequests.Call call) {}
 
-    /** Holds that are let go together. */
+    /** Holds that are released together. */
     private static final class ReleaseAll {
         final Set<Long> open = new HashSet<>();
         final CompletableFuture<Released> answer;
@@ -134,7 +134,7 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
     }
 
     /**
-     * The engine is at rest, with so many blocks in use on each rank.
+     * Takes in that the engine is at rest, with so many blocks in use on each rank.
      *
      * <p>What is believed to be pinned cannot be evicted, so an engine at rest has to count at least that. What is lost
      * by that is unpinned all the same: a number may be wrong, and a pin that nobody remembers stays for ever.
@@ -238,7 +238,7 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
         takeBack(rests, "another way to hold was chosen: " + backends.chosen().name());
     }
 
-    /** Has every pin let go of, and keeps the holds: they wait. */
+    /** Has every pin released, and keeps the holds: they wait. */
     void takeBack(String why) {
         takeBack(id -> false, why);
     }

@@ -65,7 +65,7 @@ final class HoldsByRank {
         return ranked.rank(prefix);
     }
 
-    /** Why a prefix is not held by its rank, which is not among those that the last plan was about. */
+    /** Returns the reason why a prefix that was not in the last plan is not held by its rank. */
     String whyNot(Optional<PrefixRank> known) {
         if (whyNone.isPresent()) {
             return whyNone.get();
@@ -166,9 +166,10 @@ final class HoldsByRank {
     }
 
     /**
-     * Requests are seen when they are prefilled, and counted by some engines when they end. So the share wavers by
-     * those that run, and is anything while it is of a few, as it is whenever events came late and it begins anew.
-     * Until it is beyond doubt what was known stands, or a pause of a second would end all holds.
+     * Looks at the share of invisible requests. Requests are seen when they are prefilled, and some engines count them
+     * when they end. So the share wavers by those that run, and means nothing while it is of a few, as it is whenever
+     * events came late and it begins anew. Until it is beyond doubt, the last result stands, or a pause of a second
+     * would end all holds.
      */
     private void look() {
         double share = events.recentlyInvisible().orElse(0);

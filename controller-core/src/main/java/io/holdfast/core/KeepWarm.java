@@ -78,7 +78,7 @@ final class KeepWarm {
     private static final double AFTER_LATE = 0.85;
     private static final long BURST_NANOS = 100_000_000L;
     private static final double BURST_HALVES_NANOS = 30e9;
-    /** Cost of a request beside the tokens that it computes, in such tokens. */
+    /** Cost of a request beside the tokens that it computes, in computed tokens. */
     static final int REQUEST_TOKENS = 64;
 
     /** Holds that are kept as if they were surely used, so that the share of those that are is of all. */
@@ -101,7 +101,7 @@ final class KeepWarm {
     private final Duration mostAnHour;
     private final Decisions decisions;
     private final Map<Long, Kept> kept = new HashMap<>();
-    /** Holds that were let go since they cost more than they save. */
+    /** Holds that were released since they cost more than they save. */
     private final Map<Long, Rest> resting = new HashMap<>();
 
     private double part = FIRST_PART;
@@ -126,7 +126,7 @@ final class KeepWarm {
 
     private double usersCached;
 
-    /** In tokens, as the engine told it last; 0 before it did. */
+    /** Capacity in tokens, as the engine told it last; 0 before it did. */
     private double capacity;
 
     private double blockTokens;
@@ -137,13 +137,13 @@ final class KeepWarm {
     interface Decisions {
         void lost(Hold hold, String evidence);
 
-        /** Not to be held again before it was used. */
+        /** Reports a hold that is not to be held again before it was used. */
         void notWorthIt(Hold hold, String reason);
 
         void usedAgain(Hold hold);
     }
 
-    /** When it was used last by then, and how many tokens users had found in the cache. */
+    /** Time of the last use by then, and tokens that users had found in the cache. */
     private record Rest(long lastTouch, double usersCached) {}
 
     private static final class Kept {
@@ -160,7 +160,7 @@ final class KeepWarm {
         boolean sure;
 
         boolean underWay;
-        /** Looked at when a touch leaves, which may be long after it was decided: whoever acts may wait for a disk. */
+        /** Checked when a touch leaves, which may be long after it was decided: its execution may wait for a disk. */
         volatile boolean wanted = true;
     }
 
@@ -208,7 +208,7 @@ final class KeepWarm {
         return late;
     }
 
-    /** For a backend whose pins fade; often, since what is too late is lost. */
+    /** Looks at all holds, for a backend whose pins fade; often, since what is too late is lost. */
     void poll(Backend backend, Now now) {
         kept.entrySet().removeIf(each -> {
             Optional<Hold> hold = holds.living(each.getKey());
@@ -322,8 +322,8 @@ final class KeepWarm {
     }
 
     /**
-     * With those since its last use, in computed tokens; the first time that it is stored again saves its next use
-     * that.
+     * Returns the cost of one more touch and those since its last use, in computed tokens. The first time that it is
+     * stored again saves its next use that.
      */
     private static long costOfOneMore(Kept of, long prefix) {
         return (of.touchesSinceUse + 1L) * (REQUEST_TOKENS + 1) + Math.max(0, of.computedSinceUse - prefix);

@@ -94,7 +94,7 @@ final class OwnRequests {
             return answeredNanos;
         }
 
-        /** From the sending to the answer. */
+        /** Returns the time from the sending to the answer. */
         long nanos() {
             return answeredNanos - sentNanos;
         }
@@ -170,12 +170,12 @@ final class OwnRequests {
         busyNanos = stores ? nanos : busyNanos;
     }
 
-    /** When one may last have touched blocks by storing some; before all time where none ever did. */
+    /** Returns when one may last have touched blocks by storing some; before all time where none ever did. */
     long busyNanos() {
         return busyNanos;
     }
 
-    /** Why no prefix is stored by a request of our own now; empty when one may be. */
+    /** Returns the reason why no prefix is stored by a request of our own now; empty when one may be. */
     Optional<String> hindrance() {
         if (sender.isEmpty()) {
             return Optional.of("the sidecar sends no requests of its own to this engine");

@@ -13,7 +13,7 @@ import io.holdfast.core.plan.Reason;
 import java.util.Set;
 import java.util.function.LongFunction;
 
-/** Carries plans out: changes the holds as their lines say, and has the engine asked for what that takes. */
+/** Carries out plans: changes the holds as their lines say, and has the engine asked for what that takes. */
 final class PlanRunner {
     /** Reasons to release a hold other than want of room. */
     private static final Set<Reason> ROOM_IS_THERE =

@@ -42,7 +42,7 @@ final class Priming {
         restartedNanos = nowNanos;
     }
 
-    /** Why no prefix is stored by a request of our own; empty when one may be. */
+    /** Returns the reason why no prefix is stored by a request of our own; empty when one may be. */
     Optional<String> hindrance(boolean certain, EngineReadings readings, long nowNanos) {
         Optional<String> hindrance = own.hindrance();
         if (hindrance.isPresent()) {

@@ -43,7 +43,7 @@ public final class AutoBackend implements Backend {
     private final List<Backend> inOrder;
     private final LongSupplier clock;
     private final Deque<Long> losses = new ArrayDeque<>();
-    /** Until when each is passed over. */
+    /** Time until which each backend is passed over. */
     private final Map<Backend, Long> distrusted = new ConcurrentHashMap<>();
 
     private final Backend none = new DryRunBackend();

@@ -30,8 +30,8 @@ public interface Backend {
     CompletionStage<Capabilities> probe();
 
     /**
-     * Why it is better not asked to pin just now; absent as a rule. Asked often, on the controller's thread, so it
-     * never waits.
+     * Returns the reason why it is better not asked to pin just now; absent as a rule. Asked often, on the controller's
+     * thread, so it never waits.
      */
     default Optional<String> hindrance() {
         return Optional.empty();

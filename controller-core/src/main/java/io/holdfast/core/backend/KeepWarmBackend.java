@@ -91,7 +91,7 @@ public final class KeepWarmBackend implements Backend {
                 outcome.cachedTokens());
     }
 
-    /** Nothing is to be taken back: what is not used any more the engine evicts by itself. */
+    /** Takes nothing back: the engine evicts automatically what is not used any more. */
     @Override
     public CompletionStage<Outcome> unpin(List<String> handles) {
         return CompletableFuture.completedFuture(

@@ -2,7 +2,7 @@ package io.holdfast.core.backend;
 
 import java.util.concurrent.CompletionStage;
 
-/** Sends a prefix to the engine as a request of our own, so that the engine stores it by itself. */
+/** Sends a prefix to the engine as a request of our own, so that the engine stores it. */
 @FunctionalInterface
 public interface PrefixSender {
     /**

@@ -79,7 +79,10 @@ public record Budget(
         return budgets.stream().mapToLong(number).min().orElse(0);
     }
 
-    /** Why nothing new may be pinned because a bound is unknown; absent when the bounds of new pins are known. */
+    /**
+     * Returns the reason why nothing new may be pinned because a bound is unknown; absent when the bounds of new pins
+     * are known.
+     */
     public Optional<String> hardUnknown() {
         return terms.stream()
                 .filter(term -> term.tokens().isEmpty())
@@ -95,7 +98,7 @@ public record Budget(
                         term -> term.name().equals(HARD_GUARD) && term.tokens().isEmpty());
     }
 
-    /** Why the automatic bound is unknown; absent when it is known. */
+    /** Returns the reason why the automatic bound is unknown; absent when it is known. */
     public Optional<String> automaticUnknown() {
         return terms.stream()
                 .filter(term -> term.tokens().isEmpty())
@@ -130,7 +133,7 @@ public record Budget(
                 .orElse(0);
     }
 
-    /** Why nothing at all can be pinned hard, and what makes room; absent while something can. */
+    /** Returns the reason why nothing at all can be pinned hard, and what makes room; absent while something can. */
     public Optional<String> noRoom() {
         return alarms.stream()
                 .filter(alarm -> alarm.kind() == AlarmKind.NO_ROOM)

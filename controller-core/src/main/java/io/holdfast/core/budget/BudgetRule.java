@@ -86,7 +86,7 @@ public final class BudgetRule {
     private static final int ENOUGH_ANSWERS = 100;
     private static final int ENOUGH_COUNTED = 20;
 
-    /** So many prompts beyond what is held have to find room beside automatic holds. */
+    /** Number of prompts beyond what is held that have to find room beside automatic holds. */
     public static final int RESERVED_PROMPTS = 8;
 
     private final BudgetSettings settings;

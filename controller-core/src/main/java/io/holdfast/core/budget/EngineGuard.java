@@ -8,7 +8,7 @@ import java.util.Optional;
 
 /**
  * The guards of one engine, one for each of its caches: a rank stops by its own pins, whatever the others have room
- * for. So the first that stalls lets go of everything, and the tightest bound is the engine's.
+ * for. So the first that stalls releases everything, and the tightest bound is the engine's.
  */
 public final class EngineGuard {
     private final List<GuardWatch> ranks = new ArrayList<>(List.of(new GuardWatch()));
@@ -40,7 +40,7 @@ public final class EngineGuard {
         return ranks.stream().mapToLong(GuardWatch::stalls).sum();
     }
 
-    /** Why nothing new is pinned hard since the engine has stalled; absent when that is over. */
+    /** Returns the reason why nothing new is pinned hard since the engine has stalled; absent when that is over. */
     public Optional<String> hindrance(long nowNanos) {
         return ranks.stream().flatMap(rank -> rank.hindrance(nowNanos).stream()).findFirst();
     }

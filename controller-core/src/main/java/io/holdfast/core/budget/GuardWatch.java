@@ -13,7 +13,7 @@ public final class GuardWatch {
 
     private OptionalLong beside = OptionalLong.empty();
 
-    /** Since when no call of ours is under way; before all time where none ever was. */
+    /** Time since which no call of ours is under way; before all time where none ever was. */
     private long quietSinceNanos = Long.MIN_VALUE / 2;
 
     /** A pin or an unpin of ours is under way now. */
@@ -57,7 +57,7 @@ public final class GuardWatch {
         return stalls.stalls();
     }
 
-    /** Why nothing new is pinned hard since the engine has stalled; absent when that is over. */
+    /** Returns the reason why nothing new is pinned hard since the engine has stalled; absent when that is over. */
     public Optional<String> hindrance(long nowNanos) {
         return stalls.hindrance(nowNanos);
     }

@@ -77,7 +77,7 @@ public final class PromptSizes {
         largest[at] = Math.max(largest[at], tokens);
     }
 
-    /** From the youngest slot that has one: chunks follow each other within seconds. */
+    /** Takes a sample back from the youngest slot that has one: chunks follow each other within seconds. */
     private void takeBack(int bucket, int at) {
         for (int age = 0; age < SLOTS; age++) {
             int from = (at - age + SLOTS) % SLOTS;

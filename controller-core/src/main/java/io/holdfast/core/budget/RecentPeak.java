@@ -11,7 +11,7 @@ public final class RecentPeak {
     private final long[] most = new long[SLOTS];
     private long slot;
 
-    /** So many there are now. */
+    /** Takes in how many there are now. */
     public void look(double requests, long nowNanos) {
         advance(nowNanos);
         int at = (int) (slot % SLOTS);

@@ -98,7 +98,10 @@ public final class StallWatch {
         resumed = true;
     }
 
-    /** Why nothing is pinned hard because of a stall; absent when there was none, or it was long enough ago. */
+    /**
+     * Returns the reason why nothing is pinned hard because of a stall; absent when there was none, or it was long
+     * enough ago.
+     */
     Optional<String> hindrance(long nowNanos) {
         if (resumed || (served && nowNanos - endedNanos >= waitNanos)) {
             return Optional.empty();

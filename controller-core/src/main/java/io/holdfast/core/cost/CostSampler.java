@@ -39,7 +39,7 @@ public final class CostSampler {
 
     private static final int MOST_TOGETHER = 1000;
     static final int MOST_SAMPLES = 512;
-    /** The chance of such a slope where the length of a prompt makes no difference. */
+    /** Largest chance at which a slope counts that it arose where the length of a prompt makes no difference. */
     private static final double SIGNIFICANT = 0.05;
 
     /** Counts of engine and events at one moment. */

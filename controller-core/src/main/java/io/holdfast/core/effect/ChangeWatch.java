@@ -40,7 +40,7 @@ final class ChangeWatch {
                 "requests compute fewer prompt tokens without holds than they did",
                 "requests compute more prompt tokens with holds than they did");
 
-        /** On a logarithm. */
+        /** Least spread, on a logarithm. */
         private final double leastSpread;
 
         private final String offFaster;

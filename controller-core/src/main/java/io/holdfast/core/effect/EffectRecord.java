@@ -266,7 +266,7 @@ final class EffectRecord {
         return look.gain() && !look.noGain();
     }
 
-    /** From now on, whether windows are still as the newest looks say. */
+    /** Watches from now on whether windows are still as the newest looks say. */
     void watch() {
         series.ifPresent(each -> {
             each.watches.clear();
@@ -283,7 +283,7 @@ final class EffectRecord {
         });
     }
 
-    /** Why what was proven may hold no longer. */
+    /** Returns the reason why what was proven may hold no longer. */
     Optional<String> changed() {
         Series each = series.orElseThrow();
         if (each.fresh && each.ttft.look().filter(Look::loss).isPresent()) {

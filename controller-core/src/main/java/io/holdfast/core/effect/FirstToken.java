@@ -4,7 +4,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
- * One request's first token, as whoever sent the request saw it.
+ * One request's first token, as the sender of the request saw it.
  *
  * @param seconds from sending the request to its first token
  * @param promptTokens how long its prompt was

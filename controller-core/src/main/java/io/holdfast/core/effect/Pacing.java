@@ -25,7 +25,7 @@ final class Pacing {
     private static final long LONGEST_FOR_REUSE = 300 * SECOND;
     private static final long STEPS = 10 * SECOND;
     private static final int TIMES = 3;
-    /** In a window, half of which may not count. */
+    /** Number of requests in a window, half of which may not count. */
     private static final double ENOUGH_REQUESTS = 80;
     /** Windows are compared with each other, so their length changes when it has to. */
     private static final double WRONG = 1.5;
@@ -53,7 +53,7 @@ final class Pacing {
         this.windowNanos = fixed.map(Duration::toNanos).orElse(SHORTEST);
     }
 
-    /** So many requests were counted by now; the count begins anew with another life of who counts. */
+    /** Takes in how many requests were counted by now; the count begins anew when the counting engine restarts. */
     void counted(double count, long nanos) {
         if (count < newest) {
             samples.clear();
@@ -126,7 +126,7 @@ final class Pacing {
     }
 
     /**
-     * When an answer is to be expected.
+     * Returns when an answer is to be expected.
      *
      * @param steady windows that have to go before
      * @param windows that were measured

@@ -43,9 +43,9 @@ public record TtftEffect(
         UNPROVEN,
         /** Holds help; they are seldom off. */
         PROVEN,
-        /** Holds do not help enough; they are let go for a while. */
+        /** Holds do not help enough; they are released for a while. */
         NO_BENEFIT,
-        /** Holds do harm; they are let go for a while. */
+        /** Holds do harm; they are released for a while. */
         HARMFUL
     }
 

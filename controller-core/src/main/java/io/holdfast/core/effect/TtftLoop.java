@@ -12,7 +12,7 @@ import java.util.OptionalDouble;
 import java.util.random.RandomGenerator;
 
 /**
- * Lets holds go for a window now and then, learns from that whether they help, and lets them go for longer where they
+ * Releases holds for a window now and then, learns from that whether they help, and releases them for longer where they
  * do not.
  */
 public final class TtftLoop {
@@ -221,7 +221,7 @@ public final class TtftLoop {
         window.spoilt("the engine's cache was replaced");
     }
 
-    /** Why what may be let go is not held now; absent when it is. */
+    /** Returns the reason why what may be released is not held now; absent when it is. */
     public Optional<Why> off() {
         if (on()) {
             return Optional.empty();
@@ -297,7 +297,7 @@ public final class TtftLoop {
         }
     }
 
-    /** Why this window says nothing. */
+    /** Returns the reason why this window says nothing. */
     private Optional<String> notReady() {
         Optional<String> spoilt = window.spoilt();
         if (spoilt.isPresent()) {
@@ -372,7 +372,7 @@ public final class TtftLoop {
         }
     }
 
-    /** On, but for one window by a coin. */
+    /** Begins a block of windows that are on, but for one by a coin. */
     private void provenBlock() {
         begin();
         order = new boolean[settings.offShare() > 0 ? (int) Math.ceil(1 / settings.offShare()) : 1];

@@ -29,7 +29,7 @@ public final class Examples {
      * common and the prompts themselves. Each is known by its last block, whose name stands for all before it.
      */
 
-    /** An example ends by itself after this time. */
+    /** Time after which an example ends automatically. */
     public static final Duration LONGEST = Duration.ofMinutes(10);
 
     private static final int MOST_RUNNING = 4;

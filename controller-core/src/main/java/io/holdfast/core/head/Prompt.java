@@ -5,7 +5,7 @@ import java.util.Optional;
 
 /** A prompt that is remembered, for those after it to be compared with. */
 final class Prompt {
-    /** From 1 on, in the order in which they came. */
+    /** Number from 1 on, in the order in which prompts came. */
     final int number;
 
     int[] tokens;

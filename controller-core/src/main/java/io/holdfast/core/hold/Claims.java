@@ -41,7 +41,7 @@ public final class Claims {
         return all.size() >= MOST;
     }
 
-    /** With this one's claim, or with the one that it had renewed. */
+    /** Returns these claims with that of the request, new or renewed. */
     Claims with(HoldRequest request, long nowNanos) {
         if (has(request.requester())) {
             return each(

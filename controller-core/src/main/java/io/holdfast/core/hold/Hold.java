@@ -60,7 +60,7 @@ public record Hold(
         return to(waits() ? state : HoldState.REQUESTED, 0, 0, notBeforeNanos, timesLost, evidence, newReason);
     }
 
-    /** Wanted still, though the engine let go of it. */
+    /** Returns this hold as wanted still, though the engine released it. */
     public Hold lost(String newEvidence) {
         return to(HoldState.LOST, 0, 0, retryNanos, timesLost + 1, newEvidence, "");
     }

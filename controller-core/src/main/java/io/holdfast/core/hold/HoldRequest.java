@@ -141,7 +141,7 @@ public final class HoldRequest implements Prefix {
         return largest;
     }
 
-    /** The tokens of the prefix; absent where it was asked for by the names of its blocks. */
+    /** Returns the tokens of the prefix; absent where it was requested by the names of its blocks. */
     public Optional<int[]> tokens() {
         return tokens.map(int[]::clone);
     }

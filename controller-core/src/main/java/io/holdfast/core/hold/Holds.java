@@ -43,7 +43,7 @@ public final class Holds {
     private long views;
     private final Map<Hint, Long> hints = new EnumMap<>(Hint.class);
 
-    /** Who asked for a hold, and until when they wait to hear of it. */
+    /** Requesters of a hold, and until when they wait to hear of it. */
     private record Undecided(List<CompletableFuture<HoldView>> answers, long untilNanos) {}
 
     /** Answers are completed by {@code answering}: when, and on which thread, is for it to say. */
@@ -140,7 +140,7 @@ public final class Holds {
         return found.flatMap(hold -> living(id));
     }
 
-    /** Ends what one requester wants of the hold of exactly this prefix; absent where there is no such hold. */
+    /** Ends what one requester wants of the hold of exactly this prefix; absent where there is no hold of it. */
     public Optional<Hold> leave(HoldRequest prefix, String requester) {
         return wanted().filter(hold ->
                         hold.request().samePrefix(prefix) && hold.claims().has(requester))
@@ -284,7 +284,7 @@ public final class Holds {
         ended(hold);
     }
 
-    /** Tells those who asked for it what became of it. */
+    /** Tells the requesters of a hold what became of it. */
     public void decided(Hold hold) {
         Undecided waiting = awaitingDecision.remove(hold.id());
         if (waiting != null) {
@@ -307,7 +307,7 @@ public final class Holds {
         }
     }
 
-    /** Withdraws holds of which nothing became known in time: who asked for them would not know their ids. */
+    /** Withdraws holds of which nothing became known in time: their requesters would not know their ids. */
     public List<Hold> outOfPatience() {
         List<Long> ids = awaitingDecision.entrySet().stream()
                 .filter(each -> each.getValue().untilNanos <= nowNanos)
@@ -316,7 +316,7 @@ public final class Holds {
         return ids.stream().flatMap(id -> living(id).stream()).toList();
     }
 
-    /** Tells who asked for this hold that it was withdrawn. */
+    /** Tells the requesters of this hold that it was withdrawn. */
     public void withdrawn(long id, RuntimeException why) {
         Undecided waiting = awaitingDecision.remove(id);
         if (waiting != null) {
@@ -324,7 +324,7 @@ public final class Holds {
         }
     }
 
-    /** Absent when there is no such hold. */
+    /** Answers once the hold has ended; absent when there is no hold of this id. */
     public void awaitEnd(long id, CompletableFuture<Optional<HoldView>> answer) {
         HoldView gone = over.get(id);
         if (living.containsKey(id)) {
@@ -367,8 +367,8 @@ public final class Holds {
     }
 
     /**
-     * A hold is prolonged by requests of users, not by ours. What is stored under its prefix is a sign of one even
-     * where nobody can tell whether it belongs to a request that was seen to begin before.
+     * Returns the last use by users: a hold is prolonged by their requests, not by ours. A store under its prefix is a
+     * sign of one even where nobody can tell whether it belongs to a request that was seen to begin before.
      */
     private long lastUse(Hold hold, long ownNanos) {
         long touched = tree.lastTouch(hold.end());

@@ -18,7 +18,10 @@ public final class BlockTokens {
     /** Beside its tokens: its hash, and two slots of the table. */
     private static final int BYTES_BESIDE = 16;
 
-    /** So many places may be passed over for each new block, on average: where all are cached there is no end to it. */
+    /**
+     * Number of places that may be passed over for each new block, on average: where all are cached there is no end to
+     * it.
+     */
     private static final int PASSED = 8;
 
     private final LongPredicate cached;

@@ -139,7 +139,7 @@ public final class BlockTree {
         freeIds.add(id);
     }
 
-    /** Distinct blocks that are held by a cache or followed by such. The writer's. */
+    /** Returns the number of distinct blocks that a cache holds or that living ones follow. The writer's. */
     public int blocks() {
         return blocks;
     }

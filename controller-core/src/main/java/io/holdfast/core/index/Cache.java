@@ -33,7 +33,7 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
 
     private int mainGroup = NO_GROUP;
     private int tierBits;
-    /** Also those that were emptied since. */
+    /** Tiers that were ever used, including those that were emptied since. */
     private int everUsed;
 
     private int blocks;
@@ -90,7 +90,7 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
         return certainty.certain();
     }
 
-    /** Why it is certain or not, in a sentence without its full stop. */
+    /** Returns the reason why it is certain or not, in a sentence without its full stop. */
     public final String certainty() {
         return certainty.reason();
     }

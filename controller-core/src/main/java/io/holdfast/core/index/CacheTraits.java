@@ -1,7 +1,7 @@
 package io.holdfast.core.index;
 
 /**
- * In what engines' events differ where their form does not tell.
+ * Differences between engines' events that their form does not tell.
  *
  * @param clearEmptiesGpuOnly whether blocks in other tiers survive a clear
  * @param countsCopies whether a block that is announced again is one more copy of it; where hits are announced like

@@ -213,7 +213,7 @@ public final class EngineBlocks implements TreeView, KvEventSink {
         return stampMicros == 0 ? 0 : Math.max(stampMicros, lateness.publisherMicros(nowNanos));
     }
 
-    /** When the last batch came. */
+    /** Returns when the last batch came. */
     long heardNanos() {
         return heardNanos;
     }
@@ -238,7 +238,7 @@ public final class EngineBlocks implements TreeView, KvEventSink {
         return cache.certain();
     }
 
-    /** Why that is certain or not, in a sentence without its full stop. */
+    /** Returns the reason why that is certain or not, in a sentence without its full stop. */
     public String certainty() {
         return cache.certainty();
     }

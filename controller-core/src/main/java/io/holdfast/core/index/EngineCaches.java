@@ -30,7 +30,7 @@ public final class EngineCaches implements TreeView {
     private final List<EngineBlocks> caches = new ArrayList<>();
     private final Map<Long, Pinned> pinned = new HashMap<>();
     private final List<Long> watched = new ArrayList<>();
-    /** On how many pinned paths each block is; of several caches only. */
+    /** Number of pinned paths that each block is on; of several caches only. */
     private final LongCounts onPaths = new LongCounts();
 
     /** A path that is pinned, and in which caches. */

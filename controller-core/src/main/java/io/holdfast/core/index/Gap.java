@@ -8,7 +8,7 @@ package io.holdfast.core.index;
  *     connection was lost in between, so that {@code seen} may belong to another life of the publisher
  */
 public record Gap(Cause cause, long expected, long seen) {
-    /** Why batches are missing. */
+    /** Reason why batches are missing. */
     public enum Cause {
         /** The publisher was there before us, and what it said then is no longer to be had. */
         JOINED_LATE,

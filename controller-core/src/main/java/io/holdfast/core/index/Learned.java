@@ -299,7 +299,7 @@ final class Learned implements Overlay {
 
     /* Watched blocks. */
 
-    /** From now on a path over the block shows it to {@link #watchedOn}; position 0 where it is not there. */
+    /** Shows the block to {@link #watchedOn} for each path over it from now on; position 0 where it is not there. */
     void watch(long name, int position) {
         if (watchedNames.get(name) == 0) {
             watchedNames.add(name, 1);

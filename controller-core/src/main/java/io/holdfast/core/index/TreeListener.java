@@ -16,6 +16,6 @@ public interface TreeListener {
      */
     void parted(long above, long first);
 
-    /** A block on a pinned path left the GPU: the engine let go of it. */
+    /** A block on a pinned path left the GPU: the engine released it. */
     void pinnedBlockRemoved(long block);
 }

@@ -67,7 +67,9 @@ public final class Ledger {
         return engine;
     }
 
-    /** Why nothing is to be held, since everything was let go by one call that nobody has lifted yet. */
+    /**
+     * Returns the reason why nothing is to be held, since one call released everything and nobody has lifted that yet.
+     */
     public synchronized Optional<String> paused() {
         return paused;
     }

@@ -35,7 +35,9 @@ public sealed interface LedgerLine {
             String note)
             implements LedgerLine {}
 
-    /** Everything was let go by one call, and nothing is to be held again before somebody resumes; or somebody did. */
+    /**
+     * Everything was released by one call, and nothing is to be held again before somebody resumes; or somebody did.
+     */
     record Pause(boolean paused, String reason) implements LedgerLine {}
 
     /** The engine may have the pin from {@link #PINNING} until {@link #RELEASED}. */
@@ -47,7 +49,7 @@ public sealed interface LedgerLine {
         UNSURE,
         /** An unpin could hurt the engine, so it is not asked; that does not change with a restart of ours. */
         KEPT,
-        /** The engine let go, or never had it. */
+        /** The engine released it, or never had it. */
         RELEASED
     }
 }

@@ -28,7 +28,7 @@ final class Pin {
 
     final Backend backend;
     final Key key;
-    /** At the end of the path, or of what is left of it. */
+    /** Block at the end of the path, or of what is left of it. */
     long block;
 
     /** Blocks on the path. */
@@ -42,7 +42,7 @@ final class Pin {
 
     State state = State.PLANNED;
     boolean counted;
-    /** Until when a call without a clear answer may still pin. */
+    /** Time until which a call without a clear answer may still pin. */
     long mayArriveUntilNanos = NEVER;
 
     long dueNanos;
@@ -61,10 +61,10 @@ final class Pin {
     boolean doubtful;
     /** True while events show what becomes of the block meanwhile. */
     boolean arrivalWatched;
-    /** In how many caches the engine pinned it, where that was not what was asked. */
+    /** Number of caches in which the engine pinned it, where that was not what was requested. */
     int pinnedIn;
 
-    /** When the pin was sent, and when it was answered. */
+    /** Times at which the pin was sent and answered. */
     long sentNanos;
 
     long pinnedNanos;
@@ -72,7 +72,7 @@ final class Pin {
     String trouble = "";
     /** Rest of a pin that cannot be taken back, once it may have been made. */
     Optional<StayingPath> left = Optional.empty();
-    /** From when on it counts, on the engine's clock. */
+    /** Time from which on it counts, on the engine's clock. */
     long sinceMicros = Long.MAX_VALUE;
 
     Pin(Backend backend, Key key, long block, int blocks, boolean fromEarlierLife) {

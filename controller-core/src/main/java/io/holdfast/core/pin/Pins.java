@@ -115,7 +115,7 @@ public final class Pins {
 
     /** Receives what became of holds; called on the controller's thread. */
     public interface Results {
-        /** A pin is about to be asked for. */
+        /** A pin is about to be requested. */
         default void calling(PinCommand command) {}
 
         /** It was answered, or did not leave after all. */
@@ -421,7 +421,7 @@ public final class Pins {
         pin.blocks = blocks;
     }
 
-    /** From now on it is seen what goes of it; a call or its events may be under way for so long. */
+    /** Follows from now on what leaves of its path; a call or its events may be under way for so long. */
     private void follow(Pin pin, long arrivalNanos) {
         long stamp = tree.engineMicros();
         pin.sinceMicros = stamp == 0 ? Long.MAX_VALUE : stamp + arrivalNanos / 1_000;
@@ -488,7 +488,7 @@ public final class Pins {
         return engine.isPresent() && ledger.engine().map(engine.get()::sameAs).orElse(true);
     }
 
-    /** Why nothing may be pinned, whatever it is; absent when nothing is in the way. */
+    /** Returns the reason why nothing may be pinned, whatever it is; absent when nothing is in the way. */
     public Optional<String> hindrance() {
         if (!backends.chosen().traits().needsLedger()) {
             return Optional.empty();
@@ -506,7 +506,10 @@ public final class Pins {
                 : Optional.of("pins of an earlier life are released first, " + leftovers + " to go");
     }
 
-    /** Why entries of the ledger are left alone, so that a person has to look; absent when all are ours to release. */
+    /**
+     * Returns the reason why entries of the ledger are left alone, so that a person has to look; absent when all are
+     * ours to release.
+     */
     private Optional<String> trouble() {
         if (engine.isPresent() && !ours()) {
             return Optional.of("the ledger belongs to the engine at "
@@ -826,7 +829,10 @@ public final class Pins {
         }
     }
 
-    /** Whose it was and who could not let go of it has let go now that somebody else has it. */
+    /**
+     * Takes in that a pin was made. Holds that had left it and could not release it are released now that another needs
+     * it.
+     */
     private void made(Pin pin) {
         if (!pin.endsInTime()) {
             follow(pin, 0);
@@ -890,8 +896,8 @@ public final class Pins {
     }
 
     /**
-     * Blocks that the rank's cache has to hold for us unless it let go by itself: not what may have been unpinned by
-     * now.
+     * Returns the number of blocks that the rank's cache holds for us unless it dropped some: not what may have been
+     * unpinned by now.
      */
     public long surelyPinnedBlocks(int rank) {
         boolean all = pins.values().stream().allMatch(pin -> pin.state == State.PINNED);
@@ -971,7 +977,7 @@ public final class Pins {
     }
 
     /**
-     * The engine is believed to have emptied its caches, since this rank's is empty. To be called before the tree is
+     * Assumes that the engine has emptied its caches, since this rank's is empty. To be called before the tree is
      * cleared.
      */
     public void engineForgot(int rank) {

@@ -11,7 +11,7 @@ import java.util.Optional;
 import java.util.function.LongUnaryOperator;
 import java.util.function.Supplier;
 
-/** Renews pins that end by themselves in time; belongs to the controller's thread. */
+/** Renews pins that end automatically after a time; belongs to the controller's thread. */
 final class Renewals<P> {
     /*
      * A pin that ends by itself surely is there until its time after the last call that was answered with a yes was
@@ -63,7 +63,7 @@ final class Renewals<P> {
         this.then = then;
     }
 
-    /** A pin that was asked for at that time was made. */
+    /** Begins to renew a pin that was requested at that time and was made. */
     void begin(P pin, Backend backend, PinCommand command, long askedNanos) {
         if (!backend.traits().endsInTime()) {
             return;

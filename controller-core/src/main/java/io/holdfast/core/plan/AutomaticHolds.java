@@ -2,7 +2,7 @@ package io.holdfast.core.plan;
 
 import io.holdfast.core.backend.BackendTraits;
 
-/** When the planner may hold without being asked. */
+/** Conditions under which the planner may hold without a request. */
 public enum AutomaticHolds {
     /** Never. */
     OFF,

@@ -183,7 +183,7 @@ public final class Planner {
     private static final Why UNPIN_UNDER_WAY =
             new Why(Reason.UNPIN_UNDER_WAY, "the unpin of its last block has no outcome yet");
 
-    /** Why a prefix cannot be sent. */
+    /** Reason why a prefix cannot be sent. */
     public static final String NAMES_ONLY =
             "it was asked for by the names of its blocks, whose tokens the engine has not told, and this backend sends"
                     + " the prefix itself";
@@ -474,7 +474,7 @@ public final class Planner {
         return in.tree().unpinnedBlocks(block) * in.blockTokens();
     }
 
-    /** The holds to let go so that what stays fits the hard bound; none while that is unknown. */
+    /** Returns the holds to release so that what stays fits the hard bound; none while that is unknown. */
     private Set<Long> aboveBound() {
         Set<Long> chosen = new HashSet<>();
         if (!in.budget().knowsHard()) {

@@ -38,7 +38,10 @@ final class RankEnds {
         this.pinned = pinned;
     }
 
-    /** For the first cache that has the prefix unpinned and a path over it that may be pinned; absent when none has. */
+    /**
+     * Returns the end in the first cache that has the prefix unpinned and a path over it that may be pinned; absent
+     * when there is no such cache.
+     */
     Optional<RankEnd> next() {
         for (int rank = 0; rank < ranks.size(); rank++) {
             if (isThere(rank) && !isPinned(rank)) {

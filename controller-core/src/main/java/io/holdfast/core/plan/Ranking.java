@@ -26,7 +26,7 @@ public record Ranking(List<RankedPrefix> chosen, Optional<String> whyNone, Evide
         return chosen.stream().filter(prefix -> prefix.lastBlock() == lastBlock).findFirst();
     }
 
-    /** Why a prefix that was held by its rank is not any more. */
+    /** Returns the reason why a prefix that was held by its rank is not any more. */
     Why whyNot() {
         if (whyNone.isPresent()) {
             return new Why(Reason.NOT_LICENSED, whyNone.get());

@@ -1,8 +1,8 @@
 package io.holdfast.core.plan;
 
 /**
- * Why a line of a plan says what it says: the closed list that people look up. The sentence beside it
- * has the numbers.
+ * Reason why a line of a plan says what it says: the closed list that people look up. The sentence beside it has the
+ * numbers.
  */
 public enum Reason {
     /** It is held, and stays. */
@@ -33,11 +33,11 @@ public enum Reason {
     ABOVE_BOUND,
     /** Automatic holds are off in this window, so that their effect can be measured. */
     MEASURING,
-    /** Holds were found not to shorten time to first token enough, and are let go until that is tried again. */
+    /** Holds were found not to shorten time to first token enough, and are released until that is tried again. */
     NO_BENEFIT,
-    /** Holds were found to do harm, and are let go until that is tried again. */
+    /** Holds were found to do harm, and are released until that is tried again. */
     HARMFUL,
-    /** It is let go for a moment, since more of it can be held now. */
+    /** It is released for a moment, since more of it can be held now. */
     HELD_ANEW,
 
     /** Automatic holds are switched off. */
@@ -46,7 +46,7 @@ public enum Reason {
     AUTOMATIC_UNKNOWN,
     /** Hotter prefixes take the room that automatic holds have. */
     HOTTER_FIRST,
-    /** The room that automatic holds have is less than the prefix takes by itself. */
+    /** The room that automatic holds have is less than the prefix alone takes. */
     NO_ROOM_AUTOMATIC,
     /** The prefix is used so rarely that an automatic hold would end before the next use. */
     USED_TOO_RARELY,
@@ -71,7 +71,7 @@ public enum Reason {
     NOT_CACHED,
     /** Its beginning is not known, since events were lost. */
     BEGINNING_UNKNOWN,
-    /** The engine can only pin where a request's blocks end, and none does that is still there. */
+    /** The engine can only pin where a request's blocks end, and no such end is still there. */
     NO_END,
     /** The unpin of its last block has no outcome yet. */
     UNPIN_UNDER_WAY,

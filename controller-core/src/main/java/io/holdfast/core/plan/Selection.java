@@ -75,7 +75,7 @@ final class Selection {
         return chosen;
     }
 
-    /** Why a prefix is not among them. */
+    /** Returns the reason why a prefix is not among them. */
     Why whyNot(long lastBlock) {
         for (SharedPrefix prefix : savingTooLittle) {
             if (prefix.lastBlock() == lastBlock) {

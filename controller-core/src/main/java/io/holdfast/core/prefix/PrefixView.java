@@ -11,8 +11,8 @@ public interface PrefixView {
     Optional<SharedPrefix> find(long lastBlock);
 
     /**
-     * The last block of the shortest living path over a prefix that is followed, which may be the prefix itself; only
-     * such where an insertion ended for sure.
+     * Returns the last block of the shortest living path over a prefix that is followed, which may be the prefix
+     * itself; only paths where an insertion ended for sure count.
      */
     OptionalLong shortestPathOver(long lastBlock);
 

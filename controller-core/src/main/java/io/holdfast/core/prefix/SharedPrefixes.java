@@ -164,7 +164,7 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
             passedNanos = nowNanos;
         }
 
-        /** That it was found is no proof of what is held: nobody saw the engine answer. */
+        /** Notes a use. That the prefix was found is no proof of what is held: nobody saw the engine answer. */
         void used(long nanos) {
             if (requests > 0) {
                 gaps.add(Math.max(0, nanos - passedNanos), nowNanos, gapsEveryNanos);
@@ -417,7 +417,9 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
         }
     }
 
-    /** Another engine is followed from now on; what is asked for is followed still. */
+    /**
+     * Forgets what nobody wants, since another engine is followed from now on; what is requested is followed still.
+     */
     public void forgetUnwanted() {
         List.copyOf(entries.values()).stream()
                 .filter(entry -> entry.wantedBy == 0)

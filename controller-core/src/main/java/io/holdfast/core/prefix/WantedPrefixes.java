@@ -12,9 +12,12 @@ public interface WantedPrefixes {
     /** Takes one {@link #want} back. */
     void unwant(long lastBlock);
 
-    /** When a request last went over it, ours aside; before all time where none was seen to. */
+    /** Returns when a request last went over it, ours aside; before all time where none was seen to. */
     long lastPassed(long lastBlock);
 
-    /** When a request that went over it last found all of it in the cache; before all time where none was seen to. */
+    /**
+     * Returns when a request that went over it last found all of it in the cache; before all time where none was seen
+     * to.
+     */
     long lastHit(long lastBlock);
 }

@@ -15,7 +15,7 @@ public record Evidence(boolean open, double without, double with, double of) {
     /** Before there was any. */
     public static final Evidence NONE = new Evidence(false, 0, 0, 0);
 
-    /** In words, ready to end a sentence. */
+    /** Returns the evidence in words, ready to end a sentence. */
     public String said() {
         return of < 1
                 ? "no request was seen that would tell"

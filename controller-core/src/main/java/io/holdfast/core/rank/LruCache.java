@@ -4,8 +4,8 @@ import java.util.Arrays;
 import java.util.function.IntConsumer;
 
 /**
- * A prefix cache of unit blocks that evicts the least recently used block which nothing keeps. Blocks are small
- * numbers, given out by whoever asks.
+ * A prefix cache of unit blocks that evicts the least recently used block which nothing keeps. Blocks are small numbers
+ * that the caller assigns.
  */
 public final class LruCache {
     /*

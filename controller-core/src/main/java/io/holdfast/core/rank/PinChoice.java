@@ -3,7 +3,7 @@ package io.holdfast.core.rank;
 import java.util.Arrays;
 import java.util.function.IntConsumer;
 
-/** Pins the best blocks of one cache, each with all that lies above it, and lets go of the rest. */
+/** Pins the best blocks of one cache, each with all that lies above it, and releases the rest. */
 final class PinChoice {
     /*
      * How many
@@ -15,7 +15,7 @@ final class PinChoice {
      */
     private static final int CUTS = 32;
 
-    /** Hears of what is pinned and let go of. */
+    /** Hears of what is pinned and released. */
     interface Listener {
         void changed(int block, boolean pinned);
     }
@@ -53,7 +53,7 @@ final class PinChoice {
         return block < isPinned.length && isPinned[block];
     }
 
-    /** A pinned block that left the cache all the same: nothing is to be let go of any more. */
+    /** Takes in that a pinned block left the cache all the same: nothing is to be released any more. */
     void lost(int block) {
         if (isPinned(block)) {
             isPinned[block] = false;

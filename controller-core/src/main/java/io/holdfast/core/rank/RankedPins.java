@@ -122,7 +122,7 @@ public final class RankedPins {
         }
     }
 
-    /** So many long prompts must fit beside pins from now on. */
+    /** Sets how many long prompts must fit beside pins from now on. */
     void freePrompts(int count) {
         prompts.atOnce(count);
     }
@@ -187,8 +187,8 @@ public final class RankedPins {
     }
 
     /**
-     * A request turned out to be longer: by more of its prompt, or by what it generated. That is no further request,
-     * and no further use of what was there.
+     * Takes in that a request turned out to be longer: by more of its prompt, or by what it generated. That is no
+     * further request, and no further use of what was there.
      *
      * @param request its number
      * @param hashes of its path, from the root

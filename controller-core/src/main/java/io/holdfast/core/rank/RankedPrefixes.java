@@ -34,7 +34,7 @@ public final class RankedPrefixes {
 
     private static final int GOES_ON = RankedPins.SAID.indexOf(PrefixRank.Said.GOES_ON);
     private static final int OVER = RankedPins.SAID.indexOf(PrefixRank.Said.OVER);
-    /** In seconds: for which times it is said how likely a use is. */
+    /** Times in seconds for which the chance of a use is reported. */
     private static final long[] HORIZONS = {10, 60, 300, 1_800};
 
     private static final int NOT_FULL_YET = Integer.MAX_VALUE / 2;
@@ -75,7 +75,10 @@ public final class RankedPrefixes {
     private int partingCount;
     private List<RankedPrefix> chosen = List.of();
 
-    /** For an engine that is called for each hold; {@code lease} is how long one lasts without a use. */
+    /**
+     * Creates the ranking for an engine that is called for each hold; {@code lease} is how long one lasts without a
+     * use.
+     */
     public RankedPrefixes(RankSettings settings, Duration lease, EngineBlocks tree) {
         this(settings, HoldLimits.ofCalls(lease), tree);
     }
@@ -247,8 +250,8 @@ public final class RankedPrefixes {
     }
 
     /**
-     * Somebody says of the conversation with this prefix whether it goes on. How much that tells is measured: a hint
-     * that is right by chance changes nothing.
+     * Takes in a hint whether the conversation with this prefix goes on. How much that tells is measured: a hint that
+     * is right by chance changes nothing.
      */
     public void hint(Prefix prefix, boolean goesOn) {
         for (int depth = 0; depth < prefix.blocks(); depth++) {
@@ -266,7 +269,7 @@ public final class RankedPrefixes {
         }
     }
 
-    /** So many long prompts must fit beside holds from now on; none where the engine evicts holds for them. */
+    /** Sets how many long prompts must fit beside holds from now on; none where the engine evicts holds for them. */
     public void freePrompts(int count) {
         pins.freePrompts(count);
     }

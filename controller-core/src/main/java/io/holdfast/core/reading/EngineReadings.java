@@ -42,7 +42,7 @@ public record EngineReadings(
         ranks = List.copyOf(ranks);
     }
 
-    /** With nothing known but what is then said. */
+    /** Returns a builder in which nothing is known but what is then said. */
     public static Builder unknownBut(String why) {
         return new Builder(unknown(why));
     }

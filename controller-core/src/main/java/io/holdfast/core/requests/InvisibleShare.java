@@ -13,7 +13,7 @@ import java.util.OptionalDouble;
 public final class InvisibleShare {
     private static final long WINDOW_NANOS = 600_000_000_000L;
 
-    /** So many are on their way between the engine's counter and its events, beside those that run. */
+    /** Number of requests on their way between the engine's counter and its events, beside those that run. */
     private static final int UNDER_WAY = 5;
 
     private boolean based;

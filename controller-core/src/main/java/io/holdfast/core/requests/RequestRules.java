@@ -24,7 +24,7 @@ public record RequestRules(
         Duration longest,
         int mostOpen) {
 
-    /** When an engine stores the blocks that a request fills by decoding. */
+    /** Time at which an engine stores the blocks that a request fills by decoding. */
     public enum Decoding {
         /** All at once when the request ends (SGLang). */
         AT_FINISH,

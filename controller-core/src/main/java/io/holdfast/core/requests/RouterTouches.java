@@ -67,7 +67,7 @@ public final class RouterTouches {
     private final Map<Long, Account> accounts = new HashMap<>();
     /** Blocks with an account, to be looked up for each block of a path. */
     private final LongTable touched = new LongTable();
-    /** In the order in which they came; those that were shown are among them until their while is over. */
+    /** Touches in the order in which they came; those that were shown are among them until their while is over. */
     private final Deque<Touch> waiting = new ArrayDeque<>();
 
     private long nowNanos;

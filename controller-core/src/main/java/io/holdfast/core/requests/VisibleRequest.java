@@ -86,12 +86,12 @@ public final class VisibleRequest {
         return judged;
     }
 
-    /** When its first store was published, in microseconds of the engine's clock. */
+    /** Returns when its first store was published, in microseconds of the engine's clock. */
     public long firstMicros() {
         return firstMicros;
     }
 
-    /** When its last store was published, in microseconds of the engine's clock. */
+    /** Returns when its last store was published, in microseconds of the engine's clock. */
     public long lastMicros() {
         return lastMicros;
     }
