@@ -55,7 +55,7 @@ final class KeepWarm {
      * What it may cost
      * ----------------
      * A touch costs a request, and what it computes where it came too late. When a prefix was touched so often since
-     * its last use that computing it once more would have been cheaper, it is let go, until somebody uses it: that
+     * its last use that computing it once more would have been cheaper, it is released, until somebody uses it: that
      * costs at most twice of what knowing the future would. Few touches are under way at once, and all requests of our
      * own together may take so many seconds of an hour.
      *
@@ -64,7 +64,7 @@ final class KeepWarm {
      * Most prefixes that a few requests shared do not, and at that price each of them would take its seconds from those
      * that do. So it may cost that price times the share of such holds that were used after they were touched, of the
      * last twenty or so: what its use is expected to save. One that was used while it was kept may cost all of it, and
-     * so may every sixteenth: where all were let go early nobody would see one that is used late.
+     * so may every sixteenth: where all were released early nobody would see one that is used late.
      *
      * Requests that find all of their prompt in the cache are not in the events; so a growth of the engine's counter of
      * cached tokens by as many as the prefix has is taken for a use of it, whoever's it was: of the growth, the part

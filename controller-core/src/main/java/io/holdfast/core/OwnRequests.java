@@ -28,7 +28,7 @@ final class OwnRequests {
      * answer alone says nothing, since an engine that has the prefix within a longer path stores nothing new.
      *
      * A backend that holds by sending the prefix sends one for each pin. They find it in the cache and cost little; how
-     * long all of them together took within an hour is counted, for whoever makes many of them.
+     * long all of them together took within an hour is counted, for backends that make many of them.
      *
      * They must not teach
      * -------------------

@@ -10,7 +10,7 @@ import java.util.Optional;
  * @param blocks of it
  * @param tokens of it; 0 while the size of a block is unknown
  * @param cachedBlocks of them that the cache has, from the first on
- * @param heldBlocks of them that are pinned, from the first on, whoever asked for that
+ * @param heldBlocks of them that are pinned, from the first on, for any requester
  * @param line of the last plan: the one about it, else the one about the longest prefix of it; absent where there is
  *     none
  * @param why it is held, or why not

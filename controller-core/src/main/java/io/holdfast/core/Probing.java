@@ -64,7 +64,7 @@ final class Probing {
             silentSince = OptionalLong.of(silentSince.orElse(nowNanos));
             return;
         }
-        // A question that is under way is answered by whoever answers now.
+        // A question that is under way is answered by the engine that answers now.
         wanted |= !underWay && silentSince.isPresent() && nowNanos - silentSince.getAsLong() >= SILENCE_NANOS;
         silentSince = OptionalLong.empty();
     }

@@ -9,7 +9,7 @@ import java.util.concurrent.CompletionStage;
  *
  * <p>Probed, never assumed. Calls return at once and answer with an {@link Outcome}; they never throw and never
  * complete exceptionally for what an engine or a network can do. {@link #pin} is called only after the ledger has the
- * handle, unless its pins end by themselves.
+ * handle, unless its pins end automatically.
  */
 public interface Backend {
     /** The name that configuration, ledger and reasons use, such as {@code pin_blocks}. */

@@ -13,7 +13,7 @@ import java.util.stream.Collectors;
  * @param needs what a prefix must have before it can be pinned
  * @param qualities what a pin and its end are
  * @param renewedEvery how often a pin is renewed while it is needed; zero: never
- * @param endsAfter how long after its last renewal or use a pin ends by itself; zero: it does not
+ * @param endsAfter how long after its last renewal or use a pin ends automatically; zero: it does not
  */
 public record BackendTraits(Set<Need> needs, Set<Quality> qualities, Duration renewedEvery, Duration endsAfter) {
     public BackendTraits {

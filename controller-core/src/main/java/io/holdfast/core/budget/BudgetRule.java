@@ -50,7 +50,7 @@ public final class BudgetRule {
      *
      *     new = capacity - (used - ours) - largest request - slack
      *
-     * This lets nothing go, since a pin that is there was there when the promise was made.
+     * This releases nothing, since a pin that is there was there when the promise was made.
      *
      * Written sizes
      * -------------
@@ -74,7 +74,7 @@ public final class BudgetRule {
      *
      * The automatic bound of what can be evicted
      * ------------------------------------------
-     * The engine takes back what it needs by itself, so no room has to be left for requests: only the operator's share
+     * The engine itself takes back what it needs, so no room has to be left for requests: only the operator's share
      * bounds, for the sake of what others find in the rest of the cache.
      *
      * Unknown is not zero

@@ -17,8 +17,8 @@ public final class StallWatch {
      * --------------
      * The guard is made so that this cannot happen. When it does, a number in it is wrong, and the same pins would do
      * it again: they stay off for a minute, for two after the next stall, and so on up to an hour. They also stay off
-     * until the engine was seen to serve again. A day without a stall begins at a minute again; whoever resumes holding
-     * by hand takes the wait away, not the count.
+     * until the engine was seen to serve again. A day without a stall begins at a minute again; resuming holding
+     * by hand ends the wait and keeps the count.
      */
     public static final long STANDSTILL_NANOS = 2_000_000_000L;
     static final long FIRST_WAIT_NANOS = 60_000_000_000L;

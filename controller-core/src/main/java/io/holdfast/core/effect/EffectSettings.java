@@ -9,7 +9,7 @@ import java.util.Optional;
  * @param window how long holds are on or off at a time; absent: as long as residence and traffic make it, which may
  *     change
  * @param offShare which part of the windows is off once holds are proven to help; 0 for none
- * @param leastGain holds that surely shorten time to first token by less than this part of it are let go
+ * @param leastGain holds that surely shorten time to first token by less than this part of it are released
  */
 public record EffectSettings(Optional<Duration> window, double offShare, double leastGain) {
     /** Unless somebody decides otherwise. */

@@ -12,8 +12,8 @@ import java.util.OptionalDouble;
 final class Pacing {
     /*
      * Short windows answer sooner: what is slow in the traffic is alike in neighbours, and cancels. What sets a limit
-     * is what one arm leaves to the other. Blocks that were let go stay for one residence; prefixes that are to be held
-     * again have to be used first, which takes about one reuse time. For the longer of both nothing counts after a
+     * is what one arm leaves to the other. Blocks that were released stay for one residence; prefixes that are to be
+     * held again have to be used first, which takes about one reuse time. For the longer of both nothing counts after a
      * switch, so a window is three times as long, and so long that what counts of it has requests enough.
      *
      * Reuse is the median of all prefixes, those of long pauses among them. It makes windows no longer than five

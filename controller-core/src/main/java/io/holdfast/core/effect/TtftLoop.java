@@ -23,9 +23,9 @@ public final class TtftLoop {
      *            what is not there, and a cache that fills shows another one than a full cache
      * MEASURING  four windows make a quad, on-off-off-on or off-on-on-off by a coin: within a quad a steady drift
      *            cancels, and the coin keeps the order from falling in step with anything periodic in the traffic
-     * PROVEN     holds on; one window in each block of twenty, by a coin, is off. Nothing is let go by so few. A
+     * PROVEN     holds on; one window in each block of twenty, by a coin, is off. Nothing is released by so few. A
      *            detector only sends it back to MEASURING
-     * RESTING    no benefit, or harm: holds are let go, for longer each time until they were proven again
+     * RESTING    no benefit, or harm: holds are released, for longer each time until they were proven again
      *
      * When a window counts
      * --------------------
@@ -35,7 +35,7 @@ public final class TtftLoop {
      * counts: a hold that comes late shows in the rest as if there were none. It is not ready when the application
      * limits it: traffic so thin, against what is usual, that the cache was hardly asked for anything. Time to first
      * token of a nearly idle engine says how fast it computes, whatever is in its cache: a night of such windows would
-     * outvote the day and let go what helps it. "Usual" is the median of the last twenty windows, ready or not, so a
+     * outvote the day and release what helps it. "Usual" is the median of the last twenty windows, ready or not, so a
      * day that stays quiet becomes usual. A cache that evicts nothing is not application-limited in this sense:
      * requests come, and holds do nothing for them, which is a finding.
      *
@@ -132,7 +132,7 @@ public final class TtftLoop {
     /**
      * Ends windows whose time is over.
      *
-     * @param holding whether anything is held that is let go in an off window
+     * @param holding whether anything is held that is released in an off window
      * @param stall why holds must not be off now
      */
     public void tick(long nanos, boolean holding, Optional<String> stall) {

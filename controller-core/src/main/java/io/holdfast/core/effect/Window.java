@@ -14,7 +14,7 @@ final class Window {
     /*
      * The engine's counters only grow, so a window's mean is the difference of two readings. A counter that fell
      * belongs to another life of the engine, and one that was missing may have fallen unseen; both spoil the window,
-     * and nothing is filled in. What a router reports is each request by itself, so it needs no differences; where
+     * and nothing is filled in. What a router reports is each single request, so it needs no differences; where
      * there is enough of it, it is used in place of the counters, and it knows classes.
      */
     static final int MOST_CLASSES = 8;

@@ -20,9 +20,9 @@ import java.util.Objects;
  * The same tokens under another salt or another LoRA adapter are another block. A <em>namespace</em> is a number for
  * such a pair, zero for neither: the XXH3-64 of the numbers of both texts, which are those of extras, below, and zero
  * for none. It stands where a first block's parent would: the first block is chained to it. So local hashes say nothing
- * of salts, everything below the first block follows by itself, and two namespaces share a name only as two different
- * blocks would, by a collision of 64 bits. How other indexers fold in a salt or an adapter changed from version to
- * version: names agree with theirs outside namespaces only.
+ * of salts, everything below the first block follows automatically, and two namespaces share a name only as two
+ * different blocks would, by a collision of 64 bits. How other indexers fold in a salt or an adapter changed from
+ * version to version: names agree with theirs outside namespaces only.
  *
  * <h2>What else is in a block</h2>
  *

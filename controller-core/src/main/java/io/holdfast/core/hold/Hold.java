@@ -15,8 +15,8 @@ import java.util.Optional;
  * @param pinnedBlocks blocks down to there, which may be more than are wanted; 0 unless pinned
  * @param sinceNanos when it was registered
  * @param retryNanos not to be pinned before this time
- * @param timesLost how often the engine let go of it
- * @param evidence how it was known, the last time, that the engine let go; empty when it never did
+ * @param timesLost how often the engine released it
+ * @param evidence how it was known, the last time, that the engine released it; empty when it never did
  * @param provenNanos when the engine was last seen to have it, a request's own hit aside; before all time where never
  * @param reason why it is in this state
  */

@@ -10,7 +10,7 @@ import java.util.Optional;
  * @param wantedBlocks blocks of the prefix that was asked for
  * @param heldBlocks of those, blocks pinned now
  * @param beyondTokens what is pinned beyond the prefix, because the engine can only pin where an insertion ended
- * @param timesLost how often the engine let go of it
+ * @param timesLost how often the engine released it
  * @param timesAsked how often it was asked for: once, unless several requesters share it or one renewed its lease
  * @param weight of its heaviest claim
  * @param leaseLeft of the claim that runs longest; zero once it is over

@@ -5,7 +5,7 @@ import java.util.Optional;
 import java.util.function.LongPredicate;
 
 /**
- * The tokens of the blocks that were announced last, for whoever has to send a prefix to the engine.
+ * The tokens of the blocks that were announced last, for callers that have to send a prefix to the engine.
  *
  * <p>A ring of places of one block each behind a table. When it is full, what was announced longest ago goes first,
  * unless the cache still has it: what stays there long is what is used again and again, and is announced once. A place

@@ -10,7 +10,7 @@ import java.util.List;
  *
  * <p>A block that is announced again while it is there is one more copy of it, and gone when as many were removed. A
  * model whose layers keep different blocks has several groups; the first that keeps every block of a prompt is the main
- * one and decides what is in the cache. Blocks of the others are counted, by themselves.
+ * one and decides what is in the cache. Blocks of the others are counted separately.
  *
  * <p>An uncertain cache has what it says, and may have more.
  */

@@ -42,10 +42,10 @@ final class Learned implements Overlay {
      *
      * Watched blocks
      * --------------
-     * The ends of shared prefixes are few, and whoever passes one is to be told of cheaply: a bit for each place, so
-     * that a path is looked at strip by strip. Their names are kept as well, since a watched block that is lost may
-     * come back at another position; so each block that is stored anew is looked for in a table that fits the nearest
-     * cache.
+     * The ends of shared prefixes are few, and a request that passes one has to be noticed cheaply: a bit for each
+     * place, so that a path is looked at strip by strip. Their names are kept as well, since a watched block that is
+     * lost may come back at another position; so each block that is stored anew is looked for in a table that fits the
+     * nearest cache.
      *
      * Depth
      * -----

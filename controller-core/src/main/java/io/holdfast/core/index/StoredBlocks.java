@@ -6,7 +6,7 @@ import java.util.Arrays;
  * One announcement that a chain of blocks was stored: the first under {@link #parent()} (or a root), each later one
  * under its predecessor.
  *
- * <p>A reused buffer, so that the path from the wire to the tree allocates nothing per block: whoever receives it reads
+ * <p>A reused buffer, so that the path from the wire to the tree allocates nothing per block: its receiver reads
  * what it needs during the call and keeps no reference. It is filled block by block, or shown a part of arrays that
  * somebody else keeps; its own arrays grow to the largest announcement seen and stay.
  */

@@ -86,8 +86,8 @@ public final class Pins {
      * it counts: so the next start finds in the replayed events what is there still. As long as a call may be under
      * way, or events about it, all of it counts.
      *
-     * What ends by itself in time
-     * ---------------------------
+     * Pins that end in time
+     * ---------------------
      * Some pins end a known time after their last renewal or use, and cannot be taken back before. They are renewed
      * while somebody needs them (Renewals); to release one is to renew it no more, and it is KEPT, and counts, until
      * its time has surely run out. A process that ends renews nothing, so these need no ledger. Whoever wants the path
@@ -95,10 +95,10 @@ public final class Pins {
      *
      * Written ahead
      * -------------
-     * Nothing pinned survives in our memory when the process is killed, and engines forget nothing by themselves. So
+     * Nothing pinned survives in our memory when the process is killed, and engines forget nothing automatically. So
      * the intent is durable before the call is made, and whatever is not RELEASED at the next start is unpinned, by the
      * backend that pinned it, before anything else is pinned. A ledger that cannot be written stops pins and never an
-     * unpin, which waits for no disk. A backend whose pins end by themselves needs no ledger and leaves it alone.
+     * unpin, which waits for no disk. A backend whose pins end automatically needs no ledger and leaves it alone.
      *
      * Threads
      * -------
@@ -155,7 +155,7 @@ public final class Pins {
     private static final String TWINS =
             "a second block of the engine has the hash of this one by now, and an unpin could hit that one: it stays"
                     + " pinned until the engine has removed both, clears its cache or restarts";
-    /** Beginning by which a note of the ledger is known, whoever wrote how it goes on. */
+    /** Beginning by which a note of the ledger is known, whatever follows. */
     private static final String ASTRAY_BEGINS = "it may be pinned ";
 
     private static final String ASTRAY = ASTRAY_BEGINS
@@ -299,7 +299,7 @@ public final class Pins {
      * Closes what is unsure or kept where the engine's own count shows that it is gone: less is taken than its path
      * alone would take. What else is believed to be pinned says nothing here, since that may be gone as well.
      *
-     * @param usedBlocks what cannot be evicted while nothing runs, whoever pinned it
+     * @param usedBlocks what cannot be evicted while nothing runs, with the pins of others
      * @param nanos when that was true, no call of ours being under way
      */
     public void rested(long usedBlocks, long nanos) {

@@ -12,7 +12,7 @@ import java.util.Optional;
  * @param refused whose unpin the engine refuses
  * @param abandoned entries of the ledger whose backend is not in use
  * @param unreleasableBlocks blocks that nobody needs any more, protected by what cannot be taken back
- * @param runningOut of these pins, how many end by themselves in a known time
+ * @param runningOut of these pins, how many end automatically in a known time
  * @param trouble why the ledger's entries are not released, where a person has to look
  */
 public record PinsView(

@@ -14,7 +14,7 @@ import java.util.function.Supplier;
 /** Renews pins that end automatically after a time; belongs to the controller's thread. */
 final class Renewals<P> {
     /*
-     * A pin that ends by itself surely is there until its time after the last call that was answered with a yes was
+     * A pin that ends automatically surely is there until its time after the last call that was answered with a yes was
      * sent, and may be there until its time after the last call that may have been carried out was answered, or could
      * have arrived. Between the two nobody knows. What is needed has to surely be there; what is counted may be.
      */

@@ -23,7 +23,7 @@ import java.util.Set;
  * @param hindrance why nothing new may be pinned, whatever it is: suspended, a gap, leftovers, no probe yet
  * @param traits what the backend needs of a prefix and what its pins are
  * @param capabilities what the backend can do; absent before it was probed
- * @param letGo why automatic holds, and those that may be let go as they are, are off now; absent when they are on
+ * @param letGo why automatic holds, and those that may be released as they are, are off now; absent when they are on
  * @param window how long they are off at a time to be measured; zero where they are not
  * @param notPrimed why no prefix is stored by a request of our own now; empty when one may be
  * @param largestToken the largest token id that the engine is known to have; -1 while none is

@@ -40,7 +40,7 @@ public final class Planner {
      * that a pin may have caused and that costs everything); what stands above the hard bound, automatic holds before
      * requested ones, of those lighter before heavier, and younger before older; automatic holds, and those whose
      * owners allow it, in a window that measures without them or after it was found that they do not help. A hold that
-     * was let go by the last three is not over: it waits, and is pinned again when it fits.
+     * was released by the last three is not over: it waits, and is pinned again when it fits.
      *
      * Then wishes, requested before automatic, of those heavier before lighter, and older before younger. A weight
      * takes nothing from what is held: somebody was promised that. A pin counts against the bound from the plan that
@@ -500,7 +500,7 @@ public final class Planner {
                         .forEach(goneAnyway::add);
             }
         }
-        // A pin goes with the last of its holds; `after` is how many holds have been let go by then.
+        // A pin goes with the last of its holds; `after` is how many holds have been released by then.
         List<Long> goes = new ArrayList<>(goneAnyway);
         List<Integer> after = new ArrayList<>(Collections.nCopies(goes.size(), 0));
         for (int i = 0; i < order.size(); i++) {

@@ -18,7 +18,7 @@ final class RankEnds {
      * do not reach. Each plan adds one for each hold, the next plan sees what it reached.
      *
      * A hash that is pinned already is never pinned a second time. Where it came to another cache since, and that one
-     * has no other path over the prefix, it is let go and pinned anew, in both.
+     * has no other path over the prefix, it is released and pinned anew, in both.
      *
      * Parts of a prefix are not pinned here: the whole of it in one cache and a part in the other would take turns.
      */

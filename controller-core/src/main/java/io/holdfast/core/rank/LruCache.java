@@ -13,15 +13,15 @@ public final class LruCache {
      * ---------------------
      * A request uses all blocks of its path at once, and of those the deepest goes first: engines free a prompt from
      * its end. So the order is that of the last use, then of depth, and a block always comes before what lies above it;
-     * whoever evicts in this order needs no look at the tree. Moment and depth are one number for each block, its
+     * an eviction in this order needs no look at the tree. Moment and depth are one number for each block, its
      * stamp. Of blocks with one stamp the one with the larger number goes first, which mostly is the one that was
      * remembered later: so what is evicted does not depend on how the heap happens to lie.
      *
      * Entries
      * -------
-     * Each use, and each time that a block is let go of, makes an entry with the stamp of that moment. Nearly all come
+     * Each use, and each release of a block, makes an entry with the stamp of that moment. Nearly all come
      * in the order of their stamps, so they stand in a queue, where adding and taking cost the same however many there
-     * are. One that comes out of order (let go of long after its last use, or used at the moment of another path) goes
+     * are. One that comes out of order (released long after its last use, or used at the moment of another path) goes
      * into a heap beside it, and the older of both fronts is the next. Entries are never searched for: one that is not
      * its block's stamp any more, or whose block is kept or gone, is passed over when it comes to the front, and when
      * such entries are most of those that there are, they are dropped.
