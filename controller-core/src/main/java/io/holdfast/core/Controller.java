@@ -510,7 +510,7 @@ public final class Controller {
 
     /**
      * Takes the application's word for what becomes of the conversation that begins with this prefix; answers the holds
-     * that it concerned, as they are then. {@link Hint#OVER} is about what this requester asked for, the others are
+     * that it concerned, as they are then. {@link Hint#OVER} is about what this requester wants, the others are
      * about every hold that use prolongs.
      *
      * @param requester empty for somebody without a name

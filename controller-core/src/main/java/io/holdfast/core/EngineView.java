@@ -32,7 +32,7 @@ import java.util.Optional;
  * @param invisibleShare the part of the engine's requests that stored nothing, so that its events do not show them
  * @param sharing what became of requests that went over a shared prefix
  * @param evictions the last shared prefixes that the engine evicted, the oldest first
- * @param automatic whether anything is held without being asked for
+ * @param automatic whether anything is held without a request
  * @param byRank whether anything is held by its rank
  * @param hints how often each was given; one that never was is not in it
  * @param own what became of our own requests to the engine

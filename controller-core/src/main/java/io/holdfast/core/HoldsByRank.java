@@ -60,7 +60,10 @@ final class HoldsByRank {
         return traits.releasable() && !traits.fading();
     }
 
-    /** Returns what was learned of the longest prefix of this one that a request went over; absent where none did. */
+    /**
+     * Returns what was learned of the longest prefix of this one that a request went over; absent if no request went
+     * over any.
+     */
     Optional<PrefixRank> rank(Prefix prefix) {
         return ranked.rank(prefix);
     }

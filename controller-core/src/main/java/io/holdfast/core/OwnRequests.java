@@ -38,8 +38,8 @@ final class OwnRequests {
      *
      * The engine's counters
      * ---------------------
-     * They count our requests as everybody's. So each is taken off from the first reading on that was asked for after
-     * its answer. A reading that was asked for while one was under way may have it or not: then what was known before
+     * They count our requests as everybody's. So each is taken off from the first reading on that was requested after
+     * its answer. A reading that was requested while one was under way may have it or not: then what was known before
      * stands, and of the tokens that users found it tells at least how many those are. When the engine counts less than
      * before it began anew, and what we sent earlier is in its numbers no more.
      */

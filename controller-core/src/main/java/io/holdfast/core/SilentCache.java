@@ -34,7 +34,7 @@ final class SilentCache {
      *
      * A counter that falls is another process, whose cache is empty.
      */
-    /** Between the answer and the pin. */
+    /** Time between the answer and the pin. */
     private static final long MOMENT_NANOS = 10_000_000_000L;
 
     private final EngineBlocks blocks;

@@ -57,7 +57,7 @@ final class ForeignPins {
      *
      * @param ourTokens what is pinned for us, or may be
      * @param quietSinceNanos since when no pin or unpin of ours is under way
-     * @param nowNanos when the readings were asked for, on the clock of {@code quietSinceNanos}
+     * @param nowNanos when the readings were requested, on the clock of {@code quietSinceNanos}
      */
     void look(EngineReadings readings, long ourTokens, long quietSinceNanos, long nowNanos) {
         advance(nowNanos);

@@ -22,7 +22,7 @@ public final class CostSampler {
      *
      * Such moments
      * ------------
-     * A reading is one when no batch of events came shortly before it was asked for nor shortly after, no request
+     * A reading is one when no batch of events came shortly before it was requested nor shortly after, no request
      * waits, since waiting is not computing, and nothing runs. An engine that publishes a prompt right after its
      * prefill, at the first token, may run others meanwhile; of one that publishes when it begins, a running request
      * may be counted later than it is seen.

@@ -168,8 +168,8 @@ public final class TtftLoop {
     }
 
     /**
-     * Begins a shorter window where traffic asks for one by now. Nothing is compared yet, and who starts before the
-     * traffic does would wait for the end of the longest window.
+     * Begins a shorter window where traffic asks for one by now. Nothing is compared yet, and a start before the
+     * traffic begins would wait for the end of the longest window.
      */
     private void paceAnew() {
         if (phase == Phase.STEADY && nowNanos - pacedNanos >= PACED_EVERY_NANOS) {

@@ -37,7 +37,7 @@ final class Window {
             OptionalDouble cachedTokens,
             OptionalDouble itlSeconds,
             OptionalDouble itlCount) {
-        /** Absent without the two that matter. */
+        /** Reads the counters; absent without the two that matter. */
         static Optional<Counters> of(EngineReadings readings) {
             OptionalDouble sum = readings.ttftSumSeconds().number();
             OptionalDouble count = readings.ttftCount().number();

@@ -8,9 +8,9 @@ import java.util.Optional;
  * One hold as the controller keeps it: what is wanted, and the pin that keeps it, if there is one. The hold stays until
  * its lease ends; its pin may come and go.
  *
- * @param request the wished path, as it was asked for first; of an automatic hold the planner wrote it
+ * @param request the wished path, as it was requested first; of an automatic hold the planner wrote it
  * @param claims who wants it, and until when
- * @param timesAsked how often it was asked for
+ * @param timesAsked how often it was requested
  * @param lastBlock the block whose pin holds it; meaningless while {@code pinnedBlocks} is 0
  * @param pinnedBlocks blocks down to there, which may be more than are wanted; 0 unless pinned
  * @param sinceNanos when it was registered
@@ -55,7 +55,7 @@ public record Hold(
         return to(HoldState.HELD, block, blocks, retryNanos, timesLost, evidence, newReason);
     }
 
-    /** Wanted still, and not pinned. */
+    /** Returns this hold as wanted still, and not pinned. */
     public Hold waiting(long notBeforeNanos, String newReason) {
         return to(waits() ? state : HoldState.REQUESTED, 0, 0, notBeforeNanos, timesLost, evidence, newReason);
     }

@@ -89,7 +89,7 @@ final class Learned implements Overlay {
     /* Of the last places that were held on the GPU. */
     private int lastStrip;
     private int lastTwice;
-    /** The deepest block of the announcement that had been lost; 0 where none was. */
+    /** The deepest block of the announcement that had been lost; 0 where no block had. */
     private int cameBack;
 
     Learned(BlockTree tree, CacheTraits traits, TreeListener listener) {
@@ -111,7 +111,7 @@ final class Learned implements Overlay {
         return lastStore;
     }
 
-    /** The position of the deepest block of the last announcement that had been lost; 0 where none was. */
+    /** Returns the position of the deepest block of the last announcement that had been lost; 0 where no block had. */
     int cameBack() {
         return cameBack;
     }

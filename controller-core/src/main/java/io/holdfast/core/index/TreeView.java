@@ -6,8 +6,8 @@ public interface TreeView {
     int match(Prefix path);
 
     /**
-     * Blocks down to the deepest block that ended an insertion, among the first {@code matched}; 0 when none did. Only
-     * such a block may be pinned.
+     * Blocks down to the deepest block that ended an insertion, among the first {@code matched}; 0 when no block did.
+     * Only such a block may be pinned.
      */
     int insertionEnd(Prefix path, int matched);
 

@@ -74,7 +74,7 @@ public final class Ledger {
         return paused;
     }
 
-    /** The largest hold id ever written; 0 when none was. */
+    /** Returns the largest hold id ever written; 0 before the first. */
     public synchronized long largestId() {
         return largestId;
     }

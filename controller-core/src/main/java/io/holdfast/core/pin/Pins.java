@@ -123,7 +123,7 @@ public final class Pins {
 
         void pinned(long holdId, long block, int blocks, String reason);
 
-        /** Not pinned, and nothing is left of the attempt but, if deferred, its undoing. */
+        /** The hold is not pinned, and nothing is left of the attempt but, if deferred, its undoing. */
         void notPinned(long holdId, Outcome outcome);
 
         /** Its pin was renewed. */

@@ -19,7 +19,7 @@ public enum AutomaticHolds {
         return this == ON || (this == WHERE_EVICTABLE && !traits.takesMemory());
     }
 
-    /** Returns why they are off with such a backend, and what switches them on. */
+    /** Returns why they are off with this backend, and what switches them on. */
     static String off(BackendTraits traits) {
         return traits.takesMemory()
                 ? "automatic holds are off, as they are by default where a pin takes memory for good: automaticHolds:"

@@ -26,7 +26,7 @@ import java.util.Set;
  * @param letGo why automatic holds, and those that may be released as they are, are off now; absent when they are on
  * @param window how long they are off at a time to be measured; zero where they are not
  * @param notPrimed why no prefix is stored by a request of our own now; empty when one may be
- * @param largestToken the largest token id that the engine is known to have; -1 while none is
+ * @param largestToken the largest token id that the engine is known to have; -1 while it is unknown
  * @param leaving blocks that are not pinned any more as far as we are asked, whatever became of the unpin; not to be
  *     pinned
  * @param freeing of those, the ones that can be expected to go: the unpin is under way or repeated, and the tree counts

@@ -33,7 +33,7 @@ public record Saving(PrefillCost cost, Duration least) {
                 + least.toMillis() + " ms are worth an automatic hold";
     }
 
-    /** Ready to follow another sentence; empty where nothing was measured. */
+    /** Returns the saving in words, ready to follow another sentence; empty where nothing was measured. */
     Optional<String> said(long tokens) {
         return tokens > 0 && cost instanceof PrefillCost.Known
                 ? Optional.of("; a request that finds it saves about " + millis(tokens) + " ms")

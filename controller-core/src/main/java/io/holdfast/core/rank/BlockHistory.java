@@ -19,7 +19,7 @@ final class BlockHistory {
     byte[] classes = new byte[FEWEST];
 
     byte[] hints = new byte[FEWEST];
-    /** Turn of the request that ended with this block; 0 where none did. */
+    /** Turn of the request that ended with this block; 0 where no request did. */
     byte[] endTurns = new byte[FEWEST];
     /** The logarithm of its decayed uses, as of the moment 0. */
     double[] frequencies = new double[FEWEST];

@@ -361,7 +361,7 @@ public final class RankedPins {
          * One end.
          *
          * @param above the deepest block of its path that one shown before has as well; itself where there is none
-         * @param chance of a use within the time that was asked for
+         * @param chance of a use within the requested time
          */
         void end(long hash, long above, double chance, int uses, int turn, double idleSeconds);
     }

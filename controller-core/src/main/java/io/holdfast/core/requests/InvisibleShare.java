@@ -84,7 +84,7 @@ public final class InvisibleShare {
         return based ? Math.max(0, requests() - (lastSeen - firstSeen)) : 0;
     }
 
-    /** Between 0 and 1; absent before the engine counted a request. */
+    /** Returns the share, between 0 and 1; absent before the engine counted a request. */
     public OptionalDouble share() {
         return requests() == 0 ? OptionalDouble.empty() : OptionalDouble.of((double) invisible() / requests());
     }

@@ -46,7 +46,7 @@ final class RecentDurations {
         return last;
     }
 
-    /** Absent where there are none. */
+    /** Returns the part of the durations that is longer; absent where there are none. */
     OptionalDouble longerThan(long durationNanos) {
         return Arrays.stream(last())
                 .mapToDouble(each -> each > durationNanos ? 1 : 0)
