@@ -27,7 +27,7 @@ public record ControllerSettings(
         Duration tick,
         Duration ownRequestsAnHour,
         Optional<EffectSettings> effect) {
-    /** Time that requests of our own may take unless somebody decides otherwise. */
+    /** Time that requests of our own may take within an hour unless somebody decides otherwise. */
     public static final Duration OWN_REQUESTS_AN_HOUR = Duration.ofMinutes(2);
 
     /** Less is lost in what a request takes anyhow. */

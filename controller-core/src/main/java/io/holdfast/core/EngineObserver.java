@@ -66,7 +66,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
     private final Runnable onEmptied;
     /** Present where anything is held by its rank. */
     private Optional<RankedPrefixes> ranked = Optional.empty();
-    /** Present where somebody wants to know. */
+    /** Present where unstable heads are looked for. */
     private Optional<UnstableHeads> heads = Optional.empty();
 
     private long nowNanos;

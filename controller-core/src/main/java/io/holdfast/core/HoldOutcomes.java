@@ -395,7 +395,7 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
                 : hold.ended("refused: " + outcome.reason());
     }
 
-    /** Returns how long a hold waits for which there was no room once more. */
+    /** Returns how long a hold waits when there was once more no room for it. */
     private long backOff(long holdId) {
         withoutRoom.keySet().removeIf(id -> holds.living(id).isEmpty());
         int times = withoutRoom.merge(holdId, 1, Integer::sum);

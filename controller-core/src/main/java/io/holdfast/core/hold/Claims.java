@@ -89,7 +89,7 @@ public final class Claims {
         return all.stream().anyMatch(claim -> claim.lease().refreshOnHit());
     }
 
-    /** Returns true if all let the hold go to be measured. */
+    /** Returns true if all accept that the hold is released to be measured. */
     boolean measured() {
         return all.stream().allMatch(Claim::measured);
     }

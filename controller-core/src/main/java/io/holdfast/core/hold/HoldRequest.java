@@ -125,7 +125,7 @@ public final class HoldRequest implements Prefix {
     }
 
     /**
-     * Returns this request for a requester that lets it go now and then, so that its effect on time to first token is
+     * Returns this request for a requester that releases it now and then, so that its effect on time to first token is
      * measured, and for longer where it does not help.
      */
     public HoldRequest toBeMeasured() {

@@ -30,7 +30,7 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
     /*
      * What is shared
      * --------------
-     * Nobody sends a system prompt by itself: it comes before many users' texts. So a shared prefix is no request's
+     * Nobody sends a system prompt alone: it comes before many users' texts. So a shared prefix is no request's
      * whole path, and no insertion ends there. It shows where ways part: an insertion that begins below a block which
      * others have passed. The first two ways make it known; from the third on, and once it was lost, it is worth a
      * hold. A conversation has one way on at each turn, or two where a turn was rendered anew, so it is none.

@@ -9,7 +9,7 @@ import java.util.Locale;
  * @param open whether pins are licensed by it
  * @param without found without pins
  * @param with found with pins
- * @param of requested
+ * @param of blocks that were requested
  */
 public record Evidence(boolean open, double without, double with, double of) {
     /** Before there was any. */
