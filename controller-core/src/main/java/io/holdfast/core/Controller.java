@@ -79,14 +79,14 @@ public final class Controller {
     private static final String DRY = "decided, and not asked of the engine: dry run";
     private static final long IDLE_TICK_NANOS = 500_000_000;
     private static final int GAPS_A_LEASE = 3;
-    /** Of what events alone changed. */
+    /** Interval between pictures of what events alone changed. */
     private static final long PICTURE_NANOS = 100_000_000;
 
     private volatile ControllerSettings settings;
     private final Backends backends;
     private final Mailbox mailbox = new Mailbox();
     private final EngineObservers observers;
-    /** Of the first rank, where is learned what is worth an automatic hold. */
+    /** Observer of the first rank, from which is learned what is worth an automatic hold. */
     private final EngineObserver events;
 
     private final OwnRequests own;
@@ -97,7 +97,10 @@ public final class Controller {
     private final PlanRunner runner;
 
     private final Executor acting;
-    /** Given at the end of the round, so that whoever reads the view because of an answer finds there what it told. */
+    /**
+     * Answers that are given at the end of the round, so that a reader who looks at the view because of an answer finds
+     * there what it told.
+     */
     private final List<Runnable> answers = new ArrayList<>();
 
     private final EngineCaches tree;
@@ -132,8 +135,8 @@ public final class Controller {
     private volatile EngineView view;
 
     /**
-     * Of one engine that stores what a request generated when it ends, as SGLang does; the caller vouches that the ledger
-     * belongs to it.
+     * Creates the controller of one engine that stores what a request generated when it ends, as SGLang does; the
+     * caller vouches that the ledger belongs to it.
      *
      * @throws IOException when the ledger cannot be read
      */
@@ -195,8 +198,8 @@ public final class Controller {
     }
 
     /**
-     * Says, before anything else, that the engine publishes no events: what it has is taken from answers to requests of our
-     * own then, and what it allocates from its counters.
+     * Says, before anything else, that the engine publishes no events: what it has is taken from answers to requests of
+     * our own then, and what it allocates from its counters.
      */
     public void publishesNothing() {
         SilentCache cache = new SilentCache(events.tree(), () -> events.restarted(1));
@@ -205,14 +208,14 @@ public final class Controller {
         silent = Optional.of(cache);
     }
 
-    /** Where the engine's events go; for the owning thread only. */
+    /** Returns the sink for the engine's events; for the owning thread only. */
     public KvEventSink events() {
         return events;
     }
 
     /**
-     * Where the events of the cache of one data-parallel rank go; for the owning thread only. Nothing is pinned while one of
-     * those that were asked for here is not certain.
+     * Returns the sink for the events of one data-parallel rank's cache; for the owning thread only. Nothing is pinned
+     * while one of the ranks requested here is not certain.
      */
     public KvEventSink events(int rank) {
         while (observers.count() <= rank) {
@@ -296,8 +299,8 @@ public final class Controller {
     }
 
     /**
-     * Has it go by other settings from its next round on: its budget, automatic holds, what they have to save, and its tick.
-     * What else the settings say needs a controller of its own.
+     * Changes the settings from the next round on: its budget, automatic holds, what they have to save, and its tick.
+     * The other settings need a new controller.
      */
     public CompletionStage<Boolean> change(ControllerSettings next) {
         return ask(answer -> {
@@ -317,8 +320,8 @@ public final class Controller {
     }
 
     /**
-     * Says that the engine's vocabulary goes up to this token id at least, since its own tokenizer gave it; any thread. Larger
-     * ones than it is known to have are not sent to it.
+     * Says that the engine's vocabulary goes up to this token id at least, since its own tokenizer gave it; any thread.
+     * Larger ones than it is known to have are not sent to it.
      */
     public void hasToken(long id) {
         mailbox.outcome(() -> events.tokens().seen(id));
@@ -338,12 +341,12 @@ public final class Controller {
     }
 
     /**
-     * Asks for a hold; answered when it is held, refused, or known to have to wait, each with its reason. A hold about which
-     * nothing is known after this patience is withdrawn, since nobody would know its id.
+     * Requests a hold; answered when it is held, refused, or known to have to wait, each with its reason. A hold about
+     * which nothing is known after this patience is withdrawn, since nobody would know its id.
      *
-     * <p>A request with a requester joins the living hold of its prefix that has requesters, or renews what its requester
-     * has in it. So it is the one call that a router makes for each request that wants its prefix cached: it needs to know
-     * no id, and may ask as often as it likes.
+     * <p>A request with a requester joins the living hold of its prefix that has requesters, or renews what its
+     * requester has in it. So it is the one call that a router makes for each request that wants its prefix cached: it
+     * needs to know no id, and may ask as often as it likes.
      */
     public CompletionStage<HoldView> request(HoldRequest request, Duration patience) {
         return ask(answer -> {
@@ -380,7 +383,7 @@ public final class Controller {
         }
     }
 
-    /** The same with a patience of a minute. */
+    /** Requests a hold with a patience of a minute. */
     public CompletionStage<HoldView> request(HoldRequest request) {
         return request(request, Duration.ofMinutes(1));
     }
@@ -425,14 +428,16 @@ public final class Controller {
     }
 
     /**
-     * Looks from now on for requests that share most of their tokens but differ early. That keeps tokens of prompts in
-     * memory and takes time for each, so nobody does it unasked; to be called before the first event.
+     * Starts to look for requests that share most of their tokens but differ early. That keeps tokens of prompts in
+     * memory and takes time for each, so it is off by default; to be called before the first event.
      */
     public void watchHeads() {
         observers.watch(new UnstableHeads());
     }
 
-    /** Answers the requests that differ early, those that cost most first; none unless {@link #watchHeads} was called. */
+    /**
+     * Answers the requests that differ early, those that cost most first; none unless {@link #watchHeads} was called.
+     */
     public CompletionStage<List<UnstableHead>> heads() {
         return ask(answer -> holds.complete(
                 answer, observers.heads().map(UnstableHeads::found).orElse(List.of())));
@@ -449,8 +454,8 @@ public final class Controller {
     }
 
     /**
-     * Begins to note the prompts of the requests that store something, for at most so long; absent where several examples
-     * run already.
+     * Begins to note the prompts of the requests that store something, for at most so long; absent where several
+     * examples run already.
      */
     public CompletionStage<Optional<ExampleView>> startExample(Duration length) {
         return ask(answer -> holds.complete(answer, events.examples().start(length)));
@@ -473,22 +478,22 @@ public final class Controller {
 
     /**
      * Has a requested hold run for so long from now, more or less than before and never beyond its cap: for one of its
-     * requesters, or for all. Answers the hold as it is then, unchanged where it is automatic, given up or over; absent where
-     * there is none of this number, or none of that requester's.
+     * requesters, or for all. Answers the hold as it is then, unchanged where it is automatic, given up or over; absent
+     * where there is none of this number, or none of that requester's.
      */
     public CompletionStage<Optional<HoldView>> extend(long holdId, Optional<String> requester, Duration length) {
         return ask(answer -> holds.complete(answer, holds.extend(holdId, requester, length)));
     }
 
     /**
-     * Ends what one requester wants of a hold. The hold is given up with the last of them, and that is answered when it is
-     * unpinned; absent where that requester wants nothing of it.
+     * Ends what one requester wants of a hold. The hold is given up with the last of them, and that is answered when it
+     * is unpinned; absent where that requester wants nothing of it.
      */
     public CompletionStage<Optional<HoldView>> leave(long holdId, String requester) {
         return ask(answer -> left(holds.leave(holdId, requester), answer));
     }
 
-    /** The same of the hold of exactly this prefix, for whoever does not know its id. */
+    /** Leaves the hold of exactly this prefix, for a requester that does not know its id. */
     public CompletionStage<Optional<HoldView>> leave(HoldRequest prefix, String requester) {
         return ask(answer -> left(holds.leave(prefix, requester), answer));
     }
@@ -504,9 +509,9 @@ public final class Controller {
     }
 
     /**
-     * Takes the application's word for what becomes of the conversation that begins with this prefix; answers the holds that
-     * it concerned, as they are then. {@link Hint#OVER} is about what this requester asked for, the others are about whatever
-     * is prolonged by use.
+     * Takes the application's word for what becomes of the conversation that begins with this prefix; answers the holds
+     * that it concerned, as they are then. {@link Hint#OVER} is about what this requester wants, the others are
+     * about every hold that use prolongs.
      *
      * @param requester empty for somebody without a name
      */
@@ -526,9 +531,10 @@ public final class Controller {
     }
 
     /**
-     * Says that a request uses this prefix, as whoever routes it knows; any thread, as often as there are requests. It
-     * prolongs at once what uses prolong. What it teaches waits for half a minute, so that a request which events show as
-     * well does not count twice: of one that they do not show is learned what a visible one would have taught.
+     * Reports that a request uses this prefix, as its router knows; any thread, as often as there are requests. It
+     * prolongs at once the leases that uses prolong. What it teaches waits for half a minute, so that a request which
+     * events show as well does not count twice. From one that they do not show is learned what a visible one would have
+     * taught.
      *
      * @param prefix the engine's names of its blocks; it must not change any more
      * @return false where too many are waiting: this one was not taken, and nothing is lost but what it would have told
@@ -538,14 +544,14 @@ public final class Controller {
     }
 
     /**
-     * Gives a hold up; answered when it is unpinned, or known to be pinned still, which leaves it expiring and says why;
-     * empty when there is no such hold.
+     * Gives a hold up; answered when it is unpinned, or known to be pinned still, which leaves it expiring with the
+     * reason; empty when there is no hold of this id.
      */
     public CompletionStage<Optional<HoldView>> release(long holdId) {
         return release(holdId, "released on request");
     }
 
-    /** The same with a reason of the caller's own. */
+    /** Releases a hold for the caller's own reason. */
     public CompletionStage<Optional<HoldView>> release(long holdId, String reason) {
         return ask(answer -> {
             holds.awaitEnd(holdId, answer);
@@ -554,23 +560,26 @@ public final class Controller {
         });
     }
 
-    /** Answers a number for a hold that waits elsewhere, until it can be {@linkplain #restore(long, HoldRequest, Supplier, String) restored}. */
+    /**
+     * Answers a number for a hold that waits elsewhere, until it can be {@linkplain #restore(long, HoldRequest,
+     * Supplier, String) restored}.
+     */
     public CompletionStage<Long> newHoldId() {
         return ask(answer -> holds.complete(answer, holds.takeId()));
     }
 
     /**
-     * Takes a hold up again under the number and with the claims that it had in an earlier life of this process; any thread.
-     * It waits for its prefix as any other, a pause included, and is nothing where there is a living hold of that number or
-     * no memory left.
+     * Takes a hold up again under the number and with the claims that it had in an earlier life of this process; any
+     * thread. It waits for its prefix as any other, a pause included, and is nothing where there is a living hold of
+     * that number or no memory left.
      */
     public void restore(long holdId, HoldRequest request, List<ClaimView> claims, String reason) {
         restore(holdId, request, () -> claims, reason);
     }
 
     /**
-     * The same with claims whose leases run meanwhile: they are asked for when the hold is taken up, so that the way there
-     * prolongs none. Where there is none left, nothing is taken up.
+     * Restores a hold with claims whose leases run meanwhile: they are read when the hold is taken up, so that the way
+     * there prolongs none. Where no claim is left, nothing is taken up.
      */
     public void restore(long holdId, HoldRequest request, Supplier<List<ClaimView>> claimsThen, String reason) {
         mailbox.outcome(() -> {
@@ -583,24 +592,25 @@ public final class Controller {
     }
 
     /**
-     * Answers what was learned and outlives this process; absent while what an earlier one learned waits for the engine, or
-     * nobody knows yet how large a block is.
+     * Answers what was learned and outlives this process; absent while what an earlier one learned waits for the
+     * engine, or nobody knows yet how large a block is.
      */
     public CompletionStage<Optional<Learned>> learned() {
         return ask(answer -> holds.complete(answer, learning.learned(plausible(lastReadings))));
     }
 
     /**
-     * Counts nothing of what the engine published until then, since {@link Learned#untilMicros() an earlier process} learned
-     * from it: for whoever knows that before events come, and what was learned only later; any thread.
+     * Counts nothing of what the engine published until then, since {@link Learned#untilMicros() an earlier process}
+     * learned from it. It is for a caller who knows that before events come, and what was learned only later; any
+     * thread.
      */
     public void learnedUntil(long stampMicros) {
         mailbox.outcome(() -> events.learnedUntil(stampMicros));
     }
 
     /**
-     * Takes up what an earlier process learned, which ended so long ago, as soon as the engine has told of what size its
-     * blocks and its cache are; any thread. Answered then, with why it was dropped, or a part of it, where it was.
+     * Takes up what an earlier process learned, which ended so long ago, as soon as the engine has told of what size
+     * its blocks and its cache are; any thread. Answered then, with why it was dropped, or a part of it, where it was.
      */
     public CompletionStage<Optional<String>> restoreLearned(Learned earlier, Duration away) {
         CompletableFuture<Optional<String>> answer = new CompletableFuture<>();
@@ -609,8 +619,8 @@ public final class Controller {
     }
 
     /**
-     * Gives all holds up, those that an earlier life left included, and pauses holding until {@link #resumeHolding}, through
-     * restarts; answered once every unpin has an outcome. What is pending then stays in the ledger.
+     * Gives all holds up, those that an earlier life left included, and pauses holding until {@link #resumeHolding},
+     * through restarts; answered once every unpin has an outcome. What is pending then stays in the ledger.
      */
     public CompletionStage<Released> releaseAll(String reason) {
         return ask(answer -> {
@@ -620,9 +630,9 @@ public final class Controller {
     }
 
     /**
-     * Pauses holding until {@link #resumeHolding} and keeps what is held: nothing new is pinned, and nothing let go of but
-     * what outlives its lease or is released. What the hard guard demands goes all the same. The end of this process ends
-     * the pause.
+     * Pauses holding until {@link #resumeHolding} and keeps what is held: nothing new is pinned, and nothing is
+     * released but what outlives its lease or is given up. What the hard guard demands is released all the same. The
+     * end of this process ends the pause.
      *
      * @return whether holding was not paused before; a pause that released everything stays as it is
      */
@@ -640,8 +650,8 @@ public final class Controller {
     }
 
     /**
-     * Decides everything and asks the engine for nothing, or acts again. What is pinned is let go of first, and its holds
-     * wait; when it acts again, they are held with the next plan. The end of this process ends it.
+     * Decides everything and asks the engine for nothing, or acts again. What is pinned is released first, and its
+     * holds wait; when it acts again, they are held with the next plan. The end of this process ends it.
      *
      * @return whether that was not so before
      */
@@ -694,8 +704,8 @@ public final class Controller {
     }
 
     /**
-     * Answered with whether the last pause, or its end, would be known after a crash, as soon as it was tried to write it;
-     * no release waits for that. Any thread, after the answer to what paused or resumed.
+     * Answered with whether the last pause, or its end, would be known after a crash, as soon as it was tried to write
+     * it; no release waits for that. Any thread, after the answer to what paused or resumed.
      */
     public CompletionStage<Boolean> pauseWritten() {
         return pauseWritten;
@@ -707,9 +717,9 @@ public final class Controller {
     }
 
     /**
-     * Hands in one request's first token, as a router or another sender of requests saw it; any thread. In a window with
-     * enough of them they are used in place of the engine's own counters. Requests of the sidecar's own must not be among
-     * them.
+     * Hands in one request's first token, as a router or another sender of requests saw it; any thread. In a window
+     * with enough of them they are used in place of the engine's own counters. Requests of the sidecar's own must not
+     * be among them.
      *
      * @return whether it was taken; it is not where thousands wait already
      */
@@ -718,7 +728,8 @@ public final class Controller {
     }
 
     /**
-     * How much of a path the cache of one rank has; any thread, and no reader waits for events or keeps them waiting.
+     * Finds how much of a path the cache of one rank has; any thread, and no reader waits for events or keeps them
+     * waiting.
      *
      * @return false where no such cache is followed
      */
@@ -898,12 +909,14 @@ public final class Controller {
         noticeCalls();
     }
 
-    /** Whether there is nothing that a plan could be about: it is made for its budget then, when readings come. */
+    /**
+     * Returns true if there is nothing that a plan could be about: it is made for its budget then, when readings come.
+     */
     private boolean idle() {
         return !holdsAutomatically() && holds.living().isEmpty() && pins.quiet();
     }
 
-    /** Whether windows without holds leave it alone, as the planner does. */
+    /** Returns true if windows without holds leave it alone, as the planner does. */
     private boolean staysThroughout(Hold hold) {
         return hold.automatic()
                 && measured()
@@ -948,7 +961,10 @@ public final class Controller {
                                 .orElse(""));
     }
 
-    /** That of a prefix whose uses come as far apart as they did lately; one that nobody shares has no gaps of its own. */
+    /**
+     * Returns the lease of a prefix whose uses come as far apart as they did lately; one that nobody shares has no gaps
+     * of its own.
+     */
     private Lease automaticLease(long lastBlock) {
         return Lease.automatic(
                 settings.automaticLease(),
@@ -958,7 +974,7 @@ public final class Controller {
                         .orElse(Duration.ZERO));
     }
 
-    /** That of the tightest cache. What is pinned counts in each as if all of it were there. */
+    /** Returns the budget of the tightest cache. What is pinned counts in each as if all of it were there. */
     private Budget budget(EngineReadings readings, long clockNanos, boolean hardPins) {
         List<Budget> budgets = new ArrayList<>();
         for (int rank = 0; rank < tree.count(); rank++) {
@@ -979,7 +995,7 @@ public final class Controller {
         return Budget.tightest(budgets);
     }
 
-    /** What the guard leaves to pins that take memory for good, whatever is chosen now. */
+    /** Returns what the guard leaves to pins that take memory for good, whatever is chosen now. */
     private Room room(EngineReadings readings, long clockNanos, List<SharedPrefix> candidates) {
         Budget guarded = pins.areHard() ? budget : budget(readings, clockNanos, true);
         long largest = Stream.concat(
@@ -1008,7 +1024,7 @@ public final class Controller {
                 : Ranks.ONE;
     }
 
-    /** What nine of ten prompts of a cache need beyond what is held, or is about to be, in tokens. */
+    /** Returns the tokens that nine of ten prompts of a cache need beyond what is held, or is about to be. */
     private OptionalLong need(EngineObserver cache, EngineReadings readings) {
         Set<Long> held = heldEnds();
         plan.lines().stream().filter(line -> line.action() == Plan.Action.PIN).forEach(line -> held.add(line.prefix()));
@@ -1116,7 +1132,7 @@ public final class Controller {
         };
     }
 
-    /** What cannot be let go for a window is not measured. */
+    /** Returns the measurement; absent where holds cannot be released for a window. */
     private Optional<TtftLoop> measured() {
         return ttft.filter(loop -> backends.chosen().traits().releasable() && !keepsHeld && !dryRun);
     }
@@ -1134,7 +1150,7 @@ public final class Controller {
                         + " holds cannot be let go, so that there is nothing to compare it with";
     }
 
-    /** Why a block that was planned to be pinned is not, now that its call is about to leave. */
+    /** Returns the reason why a block that was planned to be pinned is not, now that its call is about to leave. */
     private Optional<String> lastLook(Backend backend, long block) {
         if (!backend.equals(backends.chosen().itself())) {
             return Optional.of("another way to hold was chosen meanwhile");
@@ -1175,7 +1191,7 @@ public final class Controller {
         return tooMuch ? Optional.of("the bound has come down: " + budget.hardWhy()) : Optional.empty();
     }
 
-    /** Whether the prefix is in the cache, so that this backend can pin it. */
+    /** Returns true if the prefix is in the cache, so that this backend can pin it. */
     private boolean pinnable(HoldRequest prefix) {
         long last = prefix.block(prefix.blocks() - 1);
         return backends.chosen().traits().needs(Need.INSERTION_END) ? tree.endedInsertion(last) : tree.resident(last);

@@ -7,12 +7,12 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * What the operator decided about one engine.
+ * The operator's decisions about one engine.
  *
  * @param budget how much may be pinned
  * @param automaticHolds when the planner may hold without being asked
- * @param automaticLease least time that an automatic hold lasts without a use; a shared prefix that is used more rarely is
- *     held longer, as {@link io.holdfast.core.hold.Lease#automatic} says
+ * @param automaticLease least time that an automatic hold lasts without a use; a shared prefix that is used more rarely
+ *     is held longer, as {@link io.holdfast.core.hold.Lease#automatic} says
  * @param leastSaving what an automatic hold has to save a request that finds it, where that was measured
  * @param tick how often the planner runs
  * @param ownRequestsAnHour how long requests of our own may take within an hour, where a backend makes many
@@ -27,7 +27,7 @@ public record ControllerSettings(
         Duration tick,
         Duration ownRequestsAnHour,
         Optional<EffectSettings> effect) {
-    /** What is allowed unless somebody decides otherwise. */
+    /** Time that requests of our own may take within an hour unless somebody decides otherwise. */
     public static final Duration OWN_REQUESTS_AN_HOUR = Duration.ofMinutes(2);
 
     /** Less is lost in what a request takes anyhow. */

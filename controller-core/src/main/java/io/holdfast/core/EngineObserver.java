@@ -38,9 +38,9 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.function.Predicate;
 
-/** What the events of one engine tell: its blocks, its requests, and what is worth a decision. */
+/** Learns from one engine's events: its blocks, its requests, and what is worth a decision. */
 final class EngineObserver implements KvEventSink, TreeListener, RequestListener {
-    /** What an engine that runs nothing has to tell is here this much later. */
+    /** Delay after which everything has arrived that an engine which runs nothing has to report. */
     private static final long SETTLE_NANOS = 100_000_000;
 
     /** An engine repeats what it remembers at once: whose stamps stay behind for longer had its clock set back. */
@@ -64,9 +64,9 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
     private final Predicate<VisibleRequest> own;
     private final HeldUse heldUse;
     private final Runnable onEmptied;
-    /** Where anything is held by its rank. */
+    /** Present where anything is held by its rank. */
     private Optional<RankedPrefixes> ranked = Optional.empty();
-    /** Where somebody wants to know. */
+    /** Present where unstable heads are looked for. */
     private Optional<UnstableHeads> heads = Optional.empty();
 
     private long nowNanos;
@@ -92,7 +92,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
     private long restarts;
 
     /**
-     * Of one cache.
+     * Creates the observer of one cache.
      *
      * @param own knows requests that we sent ourselves, which teach nothing
      * @param heldUse counts prompts of users
@@ -136,7 +136,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         return tree;
     }
 
-    /** What routers tell of requests, beside what events show of them. */
+    /** Returns what routers tell of requests, beside what events show of them. */
     RouterTouches touches() {
         return touches;
     }
@@ -218,17 +218,20 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         return invisibleShare;
     }
 
-    /** The same of the last ten to twenty minutes. */
+    /** Returns the share of the last ten to twenty minutes. */
     OptionalDouble recentlyInvisible() {
         return invisibleShare.number().isPresent() ? invisible.recentShare() : OptionalDouble.empty();
     }
 
-    /** By how much that may be off. */
+    /** Returns by how much that share may be off. */
     double recentDoubt() {
         return invisible.recentDoubt();
     }
 
-    /** At least that share of the engine's last requests shows in no event; 1 where the engine does not count them. */
+    /**
+     * Returns the least share of the engine's last requests that shows in no event; 1 where the engine does not count
+     * them.
+     */
     double surelyInvisible() {
         OptionalDouble share = recentlyInvisible();
         return share.isPresent() ? Math.max(0, share.getAsDouble() - recentDoubt()) : 1;
@@ -243,17 +246,17 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         return answers.facts(nowNanos);
     }
 
-    /** What was measured of this cache and its requests. */
+    /** Returns the measured cost of prefill on this engine. */
     PrefillCost prefill() {
         return costs.cost();
     }
 
-    /** How long blocks stay that nobody touches. */
+    /** Returns how long blocks stay that nobody touches. */
     Durations residence() {
         return times.residence();
     }
 
-    /** How long it takes until a prefix is used again. */
+    /** Returns how long it takes until a prefix is used again. */
     Durations reuse() {
         return times.gaps();
     }
@@ -286,7 +289,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         return kept.isPresent() ? kept : tokens.of(path);
     }
 
-    /** The same with its tokens, where the engine has told them. */
+    /** Returns the request with its tokens, where the engine has told them. */
     HoldRequest withKnownTokens(HoldRequest path) {
         return path.tokens().isPresent()
                 ? path
@@ -309,7 +312,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         return tree.certainty();
     }
 
-    /** What was noted while somebody showed what is to be held. */
+    /** Returns the examples that were noted while somebody showed what is to be held. */
     Examples examples() {
         examples.now(nowNanos, blockTokens);
         return examples;
@@ -513,7 +516,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         }
     }
 
-    /** What was taken for its output may have been the prompt of another. */
+    /** Takes in a complete request. What was taken for its output may have been the prompt of another. */
     @Override
     public void completed(VisibleRequest request) {
         ranked.ifPresent(prefixes -> prefixes.completed(request));
@@ -532,7 +535,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         pinnedRemoved.add(block);
     }
 
-    /** What outlives this process. */
+    /** Returns what outlives this process. */
     Learned learned(int tokensOfABlock, long capacityTokens) {
         return new Learned(
                 tokensOfABlock,

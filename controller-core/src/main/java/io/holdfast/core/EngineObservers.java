@@ -15,15 +15,15 @@ import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 /**
- * What the events of all data-parallel ranks of one engine tell, each rank with a cache of its own. What requests share, and what is worth an
- * automatic hold, is learned from the first.
+ * Observers of all data-parallel ranks of one engine, each rank with a cache of its own. What requests share, and what
+ * is worth an automatic hold, is learned from the first.
  */
 final class EngineObservers implements WantedPrefixes {
     private final RequestRules rules;
     private final Predicate<VisibleRequest> own;
     private final boolean keepTokens;
     private final IntConsumer onEmptied;
-    /** By rank. */
+    /** Observers by rank. */
     private final List<EngineObserver> ranks = new ArrayList<>();
 
     private final HeldUse heldUse = new HeldUse(this);
@@ -35,7 +35,7 @@ final class EngineObservers implements WantedPrefixes {
     private long certainSinceNanos;
 
     /**
-     * Of an engine with one rank so far.
+     * Creates the observers of an engine with one rank so far.
      *
      * @param own tells requests of our own, which teach nothing
      * @param keepTokens whether anybody may want to send what is in the cache
@@ -64,7 +64,7 @@ final class EngineObservers implements WantedPrefixes {
         ranks.forEach(rank -> rank.watch(unstable));
     }
 
-    /** What users' prompts have of held prefixes. */
+    /** Returns what users' prompts have of held prefixes. */
     HeldUse heldUse() {
         return heldUse;
     }
@@ -85,7 +85,7 @@ final class EngineObservers implements WantedPrefixes {
         ranks.forEach(rank -> rank.now(nanos));
     }
 
-    /** What is read is the sum of all ranks. */
+    /** Takes in readings, which are the sum of all ranks. */
     void readings(EngineReadings readings, long originNanos) {
         first().readings(readings, originNanos, ranks.subList(1, ranks.size()));
     }
@@ -139,7 +139,7 @@ final class EngineObservers implements WantedPrefixes {
         return first().certainty();
     }
 
-    /** How long every event since the caches were empty has been seen; negative while that is not so. */
+    /** Returns how long every event since the caches were empty has been seen; negative while that is not so. */
     long certainForNanos() {
         if (!certain()) {
             certainLife = 0;

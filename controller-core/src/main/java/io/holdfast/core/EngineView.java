@@ -32,7 +32,7 @@ import java.util.Optional;
  * @param invisibleShare the part of the engine's requests that stored nothing, so that its events do not show them
  * @param sharing what became of requests that went over a shared prefix
  * @param evictions the last shared prefixes that the engine evicted, the oldest first
- * @param automatic whether anything is held without being asked for
+ * @param automatic whether anything is held without a request
  * @param byRank whether anything is held by its rank
  * @param hints how often each was given; one that never was is not in it
  * @param own what became of our own requests to the engine
@@ -92,7 +92,7 @@ public record EngineView(
     public record ByRank(Optional<String> whyNone, Evidence shadows) {
         static final ByRank OFF = new ByRank(Optional.of("automatic holds are switched off"), Evidence.NONE);
 
-        /** Whether there may be any now. */
+        /** Returns true if there may be any now. */
         public boolean licensed() {
             return whyNone.isEmpty() && shadows.open();
         }
@@ -117,13 +117,14 @@ public record EngineView(
      * Uses of prefixes that routers told of.
      *
      * @param shown of those, the ones whose requests events show as well
-     * @param taught of those, the ones that no event shows, from which was learned what a visible request would have taught
+     * @param taught of those, the ones that no event shows, from which was learned what a visible request would have
+     *     taught
      * @param notTaken those that were refused, since too many were waiting
      */
     public record Touches(long told, long shown, long taught, long notTaken) {}
 
     /**
-     * What was counted since we follow the engine.
+     * Counts since we follow the engine.
      *
      * @param removedUnknown removals of blocks that were not known to be there while the view was certain: signs of a
      *     misunderstanding
@@ -140,7 +141,7 @@ public record EngineView(
             long restarts,
             long visibleRequests) {
 
-        /** Of two caches together. */
+        /** Adds the counters of another cache. */
         Counters plus(Counters other) {
             return new Counters(
                     batches + other.batches,

@@ -12,9 +12,10 @@ import java.util.Map;
 /** Counts the prompts that go over prefixes which are held when holds are on, and what of these they found. */
 final class HeldUse {
     /*
-     * What is held is there because it was used a moment ago, and what is let go may be held again by another request or
-     * never. Counted for what is held at the moment, holds would seem to help whatever they do. So the prefixes are chosen
-     * before a round of windows begins, by what was held in the round before, and are the same with holds on and off.
+     * What is held is there because it was used a moment ago, and what is released may be held again by another request
+     * or never. Counted for what is held at the moment, holds would seem to help whatever they do. So the prefixes are
+     * chosen before a round of windows begins, by what was held in the round before, and are the same with holds on and
+     * off.
      */
     private static final int MOST = 256;
 
@@ -77,7 +78,7 @@ final class HeldUse {
         }
     }
 
-    /** What was seen since the last call. */
+    /** Returns what was seen since the last call. */
     PrefixUse take() {
         PrefixUse seen = new PrefixUse(requests, users, promptTokens, foundTokens);
         requests = 0;

@@ -20,17 +20,21 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import java.util.function.LongPredicate;
 
-/** What becomes of holds: by the answers to their pins, by what the engine was seen to let go of, and when they are given up. */
+/**
+ * Decides what becomes of holds: by the answers to their pins, by what the engine was seen to release, and when they
+ * are given up.
+ */
 final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
     /*
-     * A requested hold that is not pinned, or not any more, waits for its next chance with the reason; an automatic one was
-     * only wanted because its prefix was there, and ends. Whatever ends a hold first makes it EXPIRING: it is over when its
-     * last pin is known to be gone.
+     * A requested hold that is not pinned, or not any more, waits for its next chance with the reason; an automatic one
+     * was only wanted because its prefix was there, and ends. Whatever ends a hold first makes it EXPIRING: it is over
+     * when its last pin is known to be gone.
      *
-     * A refusal ends a requested hold, unless it is one for now: room that others have, and may give back. That is tried again
-     * ever more rarely, since a try that comes too early costs the engine a call and may take a part of what others wait for.
+     * A refusal ends a requested hold, unless it is one for now: room that others have, and may give back. That is
+     * tried again ever more rarely, since a try that comes too early costs the engine a call and may take a part of
+     * what others wait for.
      */
-    /** Until what went for want of room comes back. */
+    /** Time until what was released for want of room comes back. */
     static final long AFTER_PRESSURE_NANOS = 10_000_000_000L;
 
     private static final long PIN_AGAIN_NANOS = 1_000_000_000L;
@@ -50,7 +54,7 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
     private final Runnable replan;
     private final Runnable probeAgain;
     private final Map<Long, PinRequest> pinsUnderWay = new HashMap<>();
-    /** How often in a row there was no room for a hold. */
+    /** Number of times in a row that there was no room for a hold. */
     private final Map<Long, Integer> withoutRoom = new HashMap<>();
 
     private Optional<ReleaseAll> releasing = Optional.empty();
@@ -60,7 +64,7 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
     /** A pin that is made by a request of our own. */
     private record PinRequest(long holdId, long sentNanos, OwnRequests.Call call) {}
 
-    /** Holds that are let go together. */
+    /** Holds that are released together. */
     private static final class ReleaseAll {
         final Set<Long> open = new HashSet<>();
         final CompletableFuture<Released> answer;
@@ -77,7 +81,7 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
     }
 
     /**
-     * Of these holds.
+     * Creates the outcomes of these holds.
      *
      * @param own is told of pins that are made by sending the prefix
      * @param pins makes the pins whose answers come here
@@ -130,10 +134,10 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
     }
 
     /**
-     * The engine is at rest, with so many blocks in use on each rank.
+     * Takes in that the engine is at rest, with so many blocks in use on each rank.
      *
-     * <p>What is believed to be pinned cannot be evicted, so an engine at rest has to count at least that. What is lost by that
-     * is unpinned all the same: a number may be wrong, and a pin that nobody remembers stays for ever.
+     * <p>What is believed to be pinned cannot be evicted, so an engine at rest has to count at least that. What is lost
+     * by that is unpinned all the same: a number may be wrong, and a pin that nobody remembers stays for ever.
      */
     void rested(long[] usedBlocks, long blockTokens, long askedNanos) {
         int rank = 0;
@@ -176,7 +180,7 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
         }
     }
 
-    /** Whether what is pinned for a hold is where it was pinned. */
+    /** Returns true if what is pinned for a hold is where it was pinned. */
     private boolean isThere(Hold hold) {
         if (!tree.several()) {
             return tree.match(hold.request()) >= hold.heldBlocks() && tree.resident(hold.lastBlock());
@@ -187,7 +191,7 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
                                 && tree.rank(rank).resident(block)));
     }
 
-    /** What the engine let go of is wanted still, unless it was only wanted because it was there. */
+    /** Marks a hold as lost. It is wanted still, unless it was only wanted because its prefix was there. */
     private void lose(Hold hold, String evidence) {
         letLost(hold, evidence);
         if (backends.chosen().lost()) {
@@ -227,14 +231,14 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
     }
 
     /**
-     * What another backend holds is let go, and held again by the one that is chosen now; so is what rests, since it costs more to keep warm than
-     * that saves.
+     * Releases what another backend holds, so that the one that is chosen now holds it again; likewise what rests,
+     * since it costs more to keep warm than that saves.
      */
     void changeOver(LongPredicate rests) {
         takeBack(rests, "another way to hold was chosen: " + backends.chosen().name());
     }
 
-    /** Has every pin let go of, and keeps the holds: they wait. */
+    /** Has every pin released, and keeps the holds: they wait. */
     void takeBack(String why) {
         takeBack(id -> false, why);
     }
@@ -252,7 +256,10 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
         replan.run();
     }
 
-    /** Whoever asked for a hold is not kept waiting for a request that waits for its turn. */
+    /**
+     * Answers requesters of holds whose pin waits for its turn in the engine's queue, so that they are not kept
+     * waiting.
+     */
     void tellOfQueued() {
         for (PinRequest request : pinsUnderWay.values()) {
             if (nowNanos - request.sentNanos() >= PIN_AGAIN_NANOS) {
@@ -388,7 +395,7 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
                 : hold.ended("refused: " + outcome.reason());
     }
 
-    /** How long a hold waits that there was no room for once more. */
+    /** Returns how long a hold waits when there was once more no room for it. */
     private long backOff(long holdId) {
         withoutRoom.keySet().removeIf(id -> holds.living(id).isEmpty());
         int times = withoutRoom.merge(holdId, 1, Integer::sum);

@@ -30,7 +30,7 @@ import java.util.function.LongPredicate;
 
 /** Says for each plan what is to be held by its rank, with how much of the room and how fast. */
 final class HoldsByRank {
-    /** What neither shadow sees may be what pins would harm. */
+    /** Largest share of invisible requests: what neither shadow sees may be what pins would harm. */
     private static final double MOST_INVISIBLE = 0.05;
 
     private final EngineObserver events;
@@ -54,18 +54,21 @@ final class HoldsByRank {
         return new EngineView.ByRank(whyNone, backendCan() ? ranked.evidence() : Evidence.NONE);
     }
 
-    /** Whether holds can be taken back as soon as others rank higher. */
+    /** Returns true if holds can be taken back as soon as others rank higher. */
     private boolean backendCan() {
         BackendTraits traits = backends.chosen().traits();
         return traits.releasable() && !traits.fading();
     }
 
-    /** What was learned of the longest prefix of this one that a request went over; absent where none did. */
+    /**
+     * Returns what was learned of the longest prefix of this one that a request went over; absent if no request went
+     * over any.
+     */
     Optional<PrefixRank> rank(Prefix prefix) {
         return ranked.rank(prefix);
     }
 
-    /** Why a prefix is not held by its rank, which is not among those that the last plan was about. */
+    /** Returns the reason why a prefix that was not in the last plan is not held by its rank. */
     String whyNot(Optional<PrefixRank> known) {
         if (whyNone.isPresent()) {
             return whyNone.get();
@@ -116,7 +119,10 @@ final class HoldsByRank {
         return new Ranking(whyNone.isPresent() ? List.of() : pinnable, whyNone, ranked.evidence(), pace.mayBegin());
     }
 
-    /** A backend that is given the name of a block can only hold to where an insertion ended, there or further down a path. */
+    /**
+     * A backend that is given the name of a block can only hold to where an insertion ended, there or further down a
+     * path.
+     */
     private LongPredicate mayEnd() {
         EngineBlocks tree = events.tree();
         return backends.chosen().traits().needs(Need.INSERTION_END)
@@ -133,7 +139,7 @@ final class HoldsByRank {
         }
     }
 
-    /** Of what was to be held some begin now. */
+    /** Counts the holds that begin with this plan. */
     void planned(Plan plan) {
         pace.begun(plan.lines().stream()
                 .filter(line -> line.code() == Reason.RANKED
@@ -163,9 +169,10 @@ final class HoldsByRank {
     }
 
     /**
-     * Requests are seen when they are prefilled, and counted by some engines when they end. So the share wavers by those that
-     * run, and is anything while it is of a few, as it is whenever events came late and it begins anew. Until it is beyond
-     * doubt what was known stands, or a pause of a second would end all holds.
+     * Looks at the share of invisible requests. Requests are seen when they are prefilled, and some engines count them
+     * when they end. So the share wavers by those that run, and means nothing while it is of a few, as it is whenever
+     * events came late and it begins anew. Until it is beyond doubt, the last result stands, or a pause of a second
+     * would end all holds.
      */
     private void look() {
         double share = events.recentlyInvisible().orElse(0);
@@ -178,7 +185,7 @@ final class HoldsByRank {
         }
     }
 
-    /** Those that could be held, a backend that sends prefixes has to know their tokens. */
+    /** Returns the prefixes that could be held: a backend that sends prefixes has to know their tokens. */
     private List<RankedPrefix> usable() {
         List<RankedPrefix> chosen = ranked.chosen();
         return backends.chosen().traits().needs(Need.TOKENS)
@@ -195,7 +202,7 @@ final class HoldsByRank {
                 .sum();
     }
 
-    /** What several requests share and lost is held before anything else. */
+    /** Returns what several requests share and lost, which is held before anything else. */
     private long[] first() {
         return holds.living().stream()
                 .filter(Hold::automatic)

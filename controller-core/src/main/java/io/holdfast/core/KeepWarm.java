@@ -26,58 +26,59 @@ final class KeepWarm {
     /*
      * When
      * ----
-     * An engine without pins evicts what was used longest ago. A prefix that was just used is behind everything else that
-     * can be evicted, so it lives until as many blocks were allocated as there are beside it:
+     * An engine without pins evicts what was used longest ago. A prefix that was just used is behind everything else
+     * that can be evicted, so it lives until as many blocks were allocated as there are beside it:
      *
      *     room = capacity - what running requests hold - what is held
      *
-     * What else is held counts like its own blocks: it is touched as well, and stands behind it from then on without that a
-     * block was allocated.
+     * What else is held counts like its own blocks: it is touched as well, and stands behind it from then on without
+     * that a block was allocated.
      *
      * Allocations are counted by the blocks that the events announce, not by time: a prefix in a quiet engine needs no
-     * touch for hours. What waits in the queue is served before a touch that is sent now, since engines serve first come
-     * first, so it counts as if it were there: waiting requests times what nine of ten prompts need. A touch is due when
-     * both together reach a part of the room. The part is one half at first, and becomes smaller with each touch that came
-     * too late, since not every allocation is announced.
+     * touch for hours. What waits in the queue is served before a touch that is sent now, since engines serve first
+     * come first, so it counts as if it were there: waiting requests times what nine of ten prompts need. A touch is
+     * due when both together reach a part of the room. The part is one half at first, and becomes smaller with each
+     * touch that came too late, since not every allocation is announced.
      *
-     * Between two looks nobody knows what was allocated: a long prompt is stored at once, and an engine that is short of CPU
-     * tells of several requests at once, half a second after it served them. So the most that came within a tenth of a
-     * second lately is what may have been allocated unseen, and a touch is due where twice that is all the room that is
-     * left.
+     * Between two looks nobody knows what was allocated: a long prompt is stored at once, and an engine that is short
+     * of CPU tells of several requests at once, half a second after it served them. So the most that came within a
+     * tenth of a second lately is what may have been allocated unseen, and a touch is due where twice that is all the
+     * room that is left.
      *
-     * An engine that is busy may be late with its numbers, and that is when touches matter: what it told last counts then.
+     * An engine that is busy may be late with its numbers, and that is when touches matter: what it told last counts
+     * then.
      *
-     * Where what is held leaves less than a part of the cache, the youngest hold is given up for lost, or the touches would
-     * never end. Where the queue alone needs the room, no touch can be in time: the prefix is given up for lost then, and not once it
-     * is gone, and comes back with the next request that stores it.
+     * Where what is held leaves less than a part of the cache, the youngest hold is given up for lost, or the touches
+     * would never end. Where the queue alone needs the room, no touch can be in time: the prefix is given up for lost
+     * then, and not once it is gone, and comes back with the next request that stores it.
      *
      * What it may cost
      * ----------------
-     * A touch costs a request, and what it computes where it came too late. When a prefix was touched so often since its last
-     * use that computing it once more would have been cheaper, it is let go, until somebody uses it: that costs at most twice
-     * of what knowing the future would. Few touches are under way at once, and all requests of our own together may take so
-     * many seconds of an hour.
+     * A touch costs a request, and what it computes where it came too late. When a prefix was touched so often since
+     * its last use that computing it once more would have been cheaper, it is released, until somebody uses it: that
+     * costs at most twice of what knowing the future would. Few touches are under way at once, and all requests of our
+     * own together may take so many seconds of an hour.
      *
-     * An automatic hold may cost four times that, since who shares a prefix often comes together, and each would compute it:
-     * an engine shares what is stored, not what is under way. That is the price of what surely comes back. Most prefixes that
-     * a few requests shared do not, and at that price each of them would take its seconds from those that do. So it may cost
-     * that price times the share of such holds that were used after they were touched, of the last twenty or so: what its use
-     * is expected to save. One that was used while it was kept may cost all of it, and so may every sixteenth: where all were
-     * let go early nobody would see one that is used late.
+     * An automatic hold may cost four times that, since who shares a prefix often comes together, and each would
+     * compute it: an engine shares what is stored, not what is under way. That is the price of what surely comes back.
+     * Most prefixes that a few requests shared do not, and at that price each of them would take its seconds from those
+     * that do. So it may cost that price times the share of such holds that were used after they were touched, of the
+     * last twenty or so: what its use is expected to save. One that was used while it was kept may cost all of it, and
+     * so may every sixteenth: where all were released early nobody would see one that is used late.
      *
      * Requests that find all of their prompt in the cache are not in the events; so a growth of the engine's counter of
-     * cached tokens by as many as the prefix has is taken for a use of it, whoever's it was: of the growth, the part that
-     * is theirs by the share of requests that no event shows.
+     * cached tokens by as many as the prefix has is taken for a use of it, whoever's it was: of the growth, the part
+     * that is theirs by the share of requests that no event shows.
      */
     private static final double FIRST_PART = 0.5;
-    /** Of the cache, beside what is held. */
+    /** Least part of the cache that has to be free beside what is held. */
     private static final double LEAST_ROOM = 0.1;
 
     private static final double LEAST_PART = 0.2;
     private static final double AFTER_LATE = 0.85;
     private static final long BURST_NANOS = 100_000_000L;
     private static final double BURST_HALVES_NANOS = 30e9;
-    /** What a request costs beside the tokens that it computes, in such tokens. */
+    /** Cost of a request beside the tokens that it computes, in computed tokens. */
     static final int REQUEST_TOKENS = 64;
 
     /** Holds that are kept as if they were surely used, so that the share of those that are is of all. */
@@ -100,7 +101,7 @@ final class KeepWarm {
     private final Duration mostAnHour;
     private final Decisions decisions;
     private final Map<Long, Kept> kept = new HashMap<>();
-    /** Holds that were let go since they cost more than they save. */
+    /** Holds that were released since they cost more than they save. */
     private final Map<Long, Rest> resting = new HashMap<>();
 
     private double part = FIRST_PART;
@@ -125,24 +126,24 @@ final class KeepWarm {
 
     private double usersCached;
 
-    /** In tokens, as the engine told it last; 0 before it did. */
+    /** Capacity in tokens, as the engine told it last; 0 before it did. */
     private double capacity;
 
     private double blockTokens;
     private double used;
     private double waiting;
 
-    /** What becomes of a hold that is not kept any more. */
+    /** Receives what becomes of a hold that is not kept any more. */
     interface Decisions {
         void lost(Hold hold, String evidence);
 
-        /** Not to be held again before it was used. */
+        /** Reports a hold that is not to be held again before it was used. */
         void notWorthIt(Hold hold, String reason);
 
         void usedAgain(Hold hold);
     }
 
-    /** When it was used last by then, and how many tokens users had found in the cache. */
+    /** Time of the last use by then, and tokens that users had found in the cache. */
     private record Rest(long lastTouch, double usersCached) {}
 
     private static final class Kept {
@@ -155,16 +156,16 @@ final class KeepWarm {
         long computedSinceUse;
 
         boolean automatic;
-        /** Whether its use may be taken for certain. */
+        /** True if its use may be taken for certain. */
         boolean sure;
 
         boolean underWay;
-        /** Looked at when a touch leaves, which may be long after it was decided: whoever acts may wait for a disk. */
+        /** Checked when a touch leaves, which may be long after it was decided: its execution may wait for a disk. */
         volatile boolean wanted = true;
     }
 
     /**
-     * What a touch is decided by.
+     * Facts by which a touch is decided.
      *
      * @param allocated blocks that the engine has announced, ever growing
      * @param promptBlocks what nine of ten prompts need; absent before there was one
@@ -197,7 +198,7 @@ final class KeepWarm {
         this.decisions = decisions;
     }
 
-    /** Whether a hold was let go until it is used. */
+    /** Returns true if a hold was released until it is used. */
     boolean rests(long holdId) {
         return resting.containsKey(holdId);
     }
@@ -207,7 +208,7 @@ final class KeepWarm {
         return late;
     }
 
-    /** For a backend whose pins fade; often, since what is too late is lost. */
+    /** Looks at all holds, for a backend whose pins fade; often, since what is too late is lost. */
     void poll(Backend backend, Now now) {
         kept.entrySet().removeIf(each -> {
             Optional<Hold> hold = holds.living(each.getKey());
@@ -320,12 +321,15 @@ final class KeepWarm {
         of.computedSinceUse = 0;
     }
 
-    /** With those since its last use, in computed tokens; the first time that it is stored again saves its next use that. */
+    /**
+     * Returns the cost of one more touch and those since its last use, in computed tokens. The first time that it is
+     * stored again saves its next use that.
+     */
     private static long costOfOneMore(Kept of, long prefix) {
         return (of.touchesSinceUse + 1L) * (REQUEST_TOKENS + 1) + Math.max(0, of.computedSinceUse - prefix);
     }
 
-    /** What may be spent on it until its next use, in computed tokens. */
+    /** Returns what may be spent on it until its next use, in computed tokens. */
     private double worth(Kept of, long prefix) {
         return Math.max(expected(of, prefix), 2 * REQUEST_TOKENS);
     }
@@ -349,7 +353,7 @@ final class KeepWarm {
                 : "computing its " + prefix + " tokens again";
     }
 
-    /** How likely one that was touched is used before it ends; certain until one ended unused. */
+    /** Returns the chance that a touched prefix is used before it ends; certain until one ended unused. */
     private double chance() {
         return (repaid + 1) / (repaid + unpaid + 1);
     }

@@ -8,14 +8,14 @@ import io.holdfast.core.reuse.LearnedTimes;
 import java.util.List;
 
 /**
- * What a controller has learned of an engine and its traffic that outlives a process and an engine's cache, as plain numbers
- * that can be written anywhere. It has no token, no lease and nothing that is pinned.
+ * Knowledge of an engine and its traffic that outlives a process and an engine's cache, as plain numbers that can be
+ * written anywhere. It has no token, no lease and nothing that is pinned.
  *
  * <p>Whoever changes what any of its parts means raises {@link #VERSION}.
  *
  * @param blockTokens of what size the engine's blocks were
- * @param untilMicros the stamp of the last batch that it was learned from, in microseconds of the engine's clock; 0 where
- *     none came or the engine stamps none
+ * @param untilMicros the stamp of the last batch that it was learned from, in microseconds of the engine's clock; 0
+ *     where none came or the engine stamps none
  * @param capacityTokens how much its cache had room for; 0 where that was not known
  * @param prefixes what requests share
  * @param times how long blocks stay and how soon prefixes are used again
@@ -32,7 +32,7 @@ public record Learned(
         LearnedCost prefill,
         LearnedSizes prompts,
         List<LearnedRank> ranks) {
-    /** Of the form and of the meaning of its numbers. */
+    /** Version of the form and of the meaning of its numbers. */
     public static final int VERSION = 2;
 
     public Learned {

@@ -10,13 +10,14 @@ import java.util.concurrent.CompletableFuture;
 /** Carries what was learned from one process to the next, unless the engine is another one by then. */
 final class Learning {
     /*
-     * What an earlier process learned is taken up when the engine has answered, and not before: blocks of another size have
-     * other names, and what pays depends on how much fits. Of a cache that is a tenth larger or smaller the ranks and their
-     * evidence are dropped and the rest stays. Until then there is nothing to be written that the last process did not write.
+     * What an earlier process learned is taken up when the engine has answered, and not before: blocks of another size
+     * have other names, and what pays depends on how much fits. Of a cache that is a tenth larger or smaller the ranks
+     * and their evidence are dropped and the rest stays. Until then there is nothing to be written that the last
+     * process did not write.
      *
-     * What an engine that lived on repeats of its past is in there already, up to the batch that was heard last: the tree
-     * needs it, and nothing is counted from it. An engine that is another one by now was born later and
-     * repeats none of that.
+     * What an engine that lived on repeats of its past is in there already, up to the batch that was heard last: the
+     * tree needs it, and nothing is counted from it. An engine that is another one by now was born later and repeats
+     * none of that.
      */
     private static final double LIKE = 0.1;
 
@@ -26,7 +27,7 @@ final class Learning {
     private record Earlier(
             Learned learned, Duration away, long sinceNanos, CompletableFuture<Optional<String>> answer) {}
 
-    /** What became of what an earlier process learned. */
+    /** Outcome for what an earlier process learned. */
     record Done(CompletableFuture<Optional<String>> answer, Optional<String> dropped) {}
 
     Learning(EngineObservers observers) {
@@ -104,7 +105,7 @@ final class Learning {
         return dropped;
     }
 
-    /** As the engine tells it, or else as the events count them. */
+    /** Returns the tokens of a block as the engine tells it, or else as the events count them. */
     private int blockTokens(EngineReadings readings) {
         return (int) readings.blockTokens().number().orElse(observers.first().blockTokens());
     }

@@ -19,7 +19,10 @@ import java.util.function.Consumer;
  */
 final class Mailbox {
     static final int CAPACITY = 1024;
-    /** Of touches: a router may send one with each request, and they must not keep commands from being taken. */
+    /**
+     * Most touches that wait. A router may send one with each request, and they must not keep commands from being
+     * taken.
+     */
     static final int TOUCHES = 8192;
 
     private final Queue<Runnable> commands = new ArrayBlockingQueue<>(CAPACITY);

@@ -23,25 +23,25 @@ final class OwnRequests {
     /*
      * Two kinds
      * ---------
-     * A prefix that is gone is stored by a request of our own: one at a time, and a dozen an hour whatever became of them.
-     * Whether it did what it was for is read from the events: the prefix is there, and ends an insertion. The answer alone
-     * says nothing, since an engine that has the prefix within a longer path stores nothing new.
+     * A prefix that is gone is stored by a request of our own: one at a time, and a dozen an hour whatever became of
+     * them. Whether it did what it was for is read from the events: the prefix is there, and ends an insertion. The
+     * answer alone says nothing, since an engine that has the prefix within a longer path stores nothing new.
      *
      * A backend that holds by sending the prefix sends one for each pin. They find it in the cache and cost little; how
-     * long all of them together took within an hour is counted, for whoever makes many of them.
+     * long all of them together took within an hour is counted, for backends that make many of them.
      *
      * They must not teach
      * -------------------
-     * What they store is not what users share, their prompts are none of theirs. The engine's events do not say who asked,
-     * so a request is taken for ours while one is under way, or was a moment ago, and its path ends on the way that we
-     * sent. One that found all of it in the cache stored nothing, and nothing is to be known again.
+     * What they store is not what users share, their prompts are none of theirs. The engine's events do not say who
+     * asked, so a request is taken for ours while one is under way, or was a moment ago, and its path ends on the way
+     * that we sent. One that found all of it in the cache stored nothing, and nothing is to be known again.
      *
      * The engine's counters
      * ---------------------
-     * They count our requests as everybody's. So each is taken off from the first reading on that was asked for after its
-     * answer. A reading that was asked for while one was under way may have it or not: then what was known before stands,
-     * and of the tokens that users found it tells at least how many those are.
-     * When the engine counts less than before it began anew, and what we sent earlier is in its numbers no more.
+     * They count our requests as everybody's. So each is taken off from the first reading on that was requested after
+     * its answer. A reading that was requested while one was under way may have it or not: then what was known before
+     * stands, and of the tokens that users found it tells at least how many those are. When the engine counts less than
+     * before it began anew, and what we sent earlier is in its numbers no more.
      */
     static final int AN_HOUR = 12;
     private static final int MOST_UNCOUNTED = 1_000;
@@ -69,7 +69,7 @@ final class OwnRequests {
     private double lastCount = -1;
     private Optional<EngineReadings> lastUsers = Optional.empty();
     private double usersCached;
-    /** What requests found, or will find, that were sent and never answered. */
+    /** Tokens found, now or later, by requests that were sent and never answered. */
     private double neverKnown;
 
     /** A request of our own. */
@@ -94,12 +94,12 @@ final class OwnRequests {
             return answeredNanos;
         }
 
-        /** From the sending to the answer. */
+        /** Returns the time from the sending to the answer. */
         long nanos() {
             return answeredNanos - sentNanos;
         }
 
-        /** Whether it may have stored blocks that the events are still to tell. */
+        /** Returns true if it may have stored blocks that the events are still to tell. */
         private boolean storedSomething() {
             return stores
                     || answer.filter(outcome -> outcome.cachedTokens().isPresent())
@@ -112,7 +112,10 @@ final class OwnRequests {
             return Math.max(0, tokens(prefix, blocks) - (long) cached());
         }
 
-        /** Where the engine does not tell: all of what is there already, nothing of what is not. */
+        /**
+         * Returns the tokens that it found; where the engine does not tell, all of what is there already, nothing of
+         * what is not.
+         */
         private double cached() {
             return answer.filter(outcome -> outcome.cachedTokens().isPresent())
                     .map(outcome -> (double) outcome.cachedTokens().getAsLong())
@@ -127,7 +130,7 @@ final class OwnRequests {
         void answered(HoldRequest prefix, int blocks, Outcome outcome);
     }
 
-    /** What of the engine's counters is ours. */
+    /** Our share of the engine's counters. */
     private record Sums(double requests, double seconds, double tokens, double cached) {
         static final Sums NONE = new Sums(0, 0, 0, 0);
 
@@ -137,7 +140,7 @@ final class OwnRequests {
     }
 
     /**
-     * What became of one that was to store a prefix.
+     * Outcome of a request that was to store a prefix.
      *
      * @param trouble why its prefix is not there; empty where it is
      * @param unclear whether the engine gave no clear answer, so that the request may have hurt it
@@ -167,12 +170,12 @@ final class OwnRequests {
         busyNanos = stores ? nanos : busyNanos;
     }
 
-    /** When one may last have touched blocks by storing some; before all time where none ever did. */
+    /** Returns when one may last have touched blocks by storing some; before all time where none ever did. */
     long busyNanos() {
         return busyNanos;
     }
 
-    /** Why no prefix is stored by a request of our own now; empty when one may be. */
+    /** Returns the reason why no prefix is stored by a request of our own now; empty when one may be. */
     Optional<String> hindrance() {
         if (sender.isEmpty()) {
             return Optional.of("the sidecar sends no requests of its own to this engine");
@@ -212,7 +215,7 @@ final class OwnRequests {
         return begin(new Call(prefix, blocks, tokens(prefix, blocks), nowNanos, false));
     }
 
-    /** The same with one token more. */
+    /** Begins a request with one token more. */
     Call beginTouch(HoldRequest prefix, int blocks) {
         return begin(new Call(prefix, blocks, tokens(prefix, blocks) + 1, nowNanos, false));
     }
@@ -246,7 +249,9 @@ final class OwnRequests {
         answers.answered(call.prefix, call.blocks, outcome);
     }
 
-    /** How long those took that were answered within the last hour, and those that are under way so far. */
+    /**
+     * Returns how long the requests took that were answered within the last hour, and those that are under way so far.
+     */
     Duration timeWithinAnHour() {
         return Duration.ofNanos(lately.stream().mapToLong(Call::nanos).sum()
                 + calls.stream()
@@ -255,7 +260,7 @@ final class OwnRequests {
                         .sum());
     }
 
-    /** Whether this is a request of ours. */
+    /** Returns true if this is a request of ours. */
     boolean isOwn(VisibleRequest request) {
         // Asked of every request, and mostly there is no call.
         for (Call own : calls) {
@@ -268,7 +273,10 @@ final class OwnRequests {
         return false;
     }
 
-    /** What became of the one that was to store a prefix, once that is known; {@code there} says whether it can be pinned now. */
+    /**
+     * Returns the outcome of the request that was to store a prefix, once that is known; {@code there} says whether it
+     * can be pinned now.
+     */
     Optional<Finished> finished(Predicate<HoldRequest> there) {
         if (storing.isEmpty() || storing.get().call.answer.isEmpty()) {
             return Optional.empty();
@@ -336,12 +344,12 @@ final class OwnRequests {
         return sent;
     }
 
-    /** Those that were answered, and as far as is known did what they were for. */
+    /** Returns the number of requests that were answered, and as far as is known did what they were for. */
     long answered() {
         return answered - inVain;
     }
 
-    /** Those that were not answered, and those that were in vain. */
+    /** Returns the number of requests that were not answered or were in vain. */
     long failed() {
         return failed + inVain;
     }

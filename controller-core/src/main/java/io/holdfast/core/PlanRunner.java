@@ -13,9 +13,9 @@ import io.holdfast.core.plan.Reason;
 import java.util.Set;
 import java.util.function.LongFunction;
 
-/** Carries plans out: changes the holds as their lines say, and has the engine asked for what that takes. */
+/** Carries out plans: changes the holds as their lines say, and has the engine asked for what that takes. */
 final class PlanRunner {
-    /** What goes for another reason than want of room. */
+    /** Reasons to release a hold other than want of room. */
     private static final Set<Reason> ROOM_IS_THERE =
             Set.of(Reason.ONE_MORE_RANK, Reason.MEASURING, Reason.NO_BENEFIT, Reason.HARMFUL);
 
@@ -26,7 +26,10 @@ final class PlanRunner {
     private final EngineCaches tree;
     private final LongFunction<Lease> leases;
 
-    /** {@code events} are those of the cache where automatic holds are found, {@code leases} what those last by their last block. */
+    /**
+     * {@code events} are those of the cache where automatic holds are found, {@code leases} what those last by their
+     * last block.
+     */
     PlanRunner(
             Holds holds,
             Pins pins,
@@ -46,7 +49,7 @@ final class PlanRunner {
         plan.lines().forEach(line -> run(line, nowNanos));
     }
 
-    /** The same without asking the engine for anything new: what would be pinned says so, and why it is not. */
+    /** Runs a plan without asking the engine for anything new: what would be pinned says so, and why it is not. */
     void runDry(Plan plan, String why, long nowNanos) {
         for (Plan.Line line : plan.lines()) {
             switch (line.action()) {
@@ -109,7 +112,10 @@ final class PlanRunner {
         return waiting;
     }
 
-    /** What goes for want of room comes back a while later, or a bound that wavers would pin and unpin with every reading. */
+    /**
+     * Returns how long a hold released for want of room waits; a bound that wavers would otherwise pin and unpin with
+     * every reading.
+     */
     private static long backOff(Hold hold) {
         boolean toHoldMore = hold.heldBlocks() < hold.request().blocks();
         return toHoldMore ? 0 : HoldOutcomes.AFTER_PRESSURE_NANOS;

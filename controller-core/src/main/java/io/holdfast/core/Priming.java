@@ -14,7 +14,7 @@ import java.util.function.Predicate;
 /** Stores a prefix that is held and gone by a request of our own, and what follows when that comes to nothing. */
 final class Priming {
     private static final long AGAIN_NANOS = 60_000_000_000L;
-    /** What may have hurt the engine is not sent to it twice. */
+    /** Time before a request that may have hurt the engine is sent again: never. */
     private static final long NEVER_AGAIN_NANOS = 365L * 86_400 * 1_000_000_000;
 
     private static final long MODEL_UNSURE_NANOS = 30_000_000_000L;
@@ -34,7 +34,7 @@ final class Priming {
         this.tree = tree;
     }
 
-    /** Of an engine without events, where no user's request ever shows that it is there. */
+    /** Assumes an engine without events, where no user's request ever shows that a prefix is there. */
     void nobodyElseTells() {
         afterHarmNanos = 10 * AGAIN_NANOS;
     }
@@ -43,7 +43,7 @@ final class Priming {
         restartedNanos = nowNanos;
     }
 
-    /** Why no prefix is stored by a request of our own; empty when one may be. */
+    /** Returns the reason why no prefix is stored by a request of our own; empty when one may be. */
     Optional<String> hindrance(boolean certain, EngineReadings readings, long nowNanos) {
         Optional<String> hindrance = own.hindrance();
         if (hindrance.isPresent()) {
@@ -89,7 +89,10 @@ final class Priming {
         sentInVain.removeIf(id -> isThereMeanwhile(id, nowNanos));
     }
 
-    /** What a user's request stores meanwhile is pinned at once: only the next request of our own has to wait. */
+    /**
+     * Returns true if a user's request stored the prefix meanwhile. It is pinned at once then: only the next request of
+     * our own has to wait.
+     */
     private boolean isThereMeanwhile(long holdId, long nowNanos) {
         Hold hold = holds.living(holdId).orElseThrow();
         boolean there = tree.resident(hold.end());

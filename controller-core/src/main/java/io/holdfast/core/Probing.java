@@ -10,8 +10,8 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 
 /**
- * Asks the backend what it can do on this engine: at the start, after a restart, when the engine answers again after a silence
- * in which another one can have been started, and when what it said turned out not to be so.
+ * Asks the backend what it can do on this engine: at the start, after a restart, when the engine answers again after a
+ * silence in which another one can have been started, and when what it said turned out not to be so.
  */
 final class Probing {
     /** No engine is started anew in less, and a busy one is silent for some seconds now and then. */
@@ -42,7 +42,7 @@ final class Probing {
         this.onNews = onNews;
     }
 
-    /** What was answered last; empty before that, and since the engine was started again. */
+    /** Returns the last answer; empty before that, and since the engine was started again. */
     Optional<Capabilities> found() {
         return found;
     }
@@ -64,7 +64,7 @@ final class Probing {
             silentSince = OptionalLong.of(silentSince.orElse(nowNanos));
             return;
         }
-        // A question that is under way is answered by whoever answers now.
+        // A question that is under way is answered by the engine that answers now.
         wanted |= !underWay && silentSince.isPresent() && nowNanos - silentSince.getAsLong() >= SILENCE_NANOS;
         silentSince = OptionalLong.empty();
     }

@@ -14,29 +14,33 @@ import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.stream.IntStream;
 
-/** What an engine that publishes no events has in its cache, as far as requests of our own and its counters tell. */
+/**
+ * Model of what an engine that publishes no events has in its cache, as far as requests of our own and its counters
+ * tell.
+ */
 final class SilentCache {
     /*
-     * An engine has a prefix in its cache after it has served a request for it. So each answer to a request of our own is
-     * told to the index as a store of its whole blocks. While it is held nothing is told to be removed: whether it was there
-     * until the next touch is known from how many cached tokens that touch finds, and if it was not, it is there again after
-     * it. What is held no more is told to be gone, since nobody looks any more whether it is there.
+     * An engine has a prefix in its cache after it has served a request for it. So each answer to a request of our own
+     * is told to the index as a store of its whole blocks. While it is held nothing is told to be removed: whether it
+     * was there until the next touch is known from how many cached tokens that touch finds, and if it was not, it is
+     * there again after it. What is held no more is told to be gone, since nobody looks any more whether it is there.
      *
-     * The index gets it past whatever learns from requests: nothing that we sent ourselves is what users share. It is never
-     * certain, since it shows nothing but that.
+     * The index gets it past whatever learns from requests: nothing that we sent ourselves is what users share. It is
+     * never certain, since it shows nothing but that.
      *
-     * What the engine allocates is counted by its counters instead: prompt tokens that were not found in the cache, ours
-     * among them. What answers take is missing; a touch that comes too late for it makes the next ones come earlier.
+     * What the engine allocates is counted by its counters instead: prompt tokens that were not found in the cache,
+     * ours among them. What answers take is missing; a touch that comes too late for it makes the next ones come
+     * earlier.
      *
      * A counter that falls is another process, whose cache is empty.
      */
-    /** Between the answer and the pin. */
+    /** Time between the answer and the pin. */
     private static final long MOMENT_NANOS = 10_000_000_000L;
 
     private final EngineBlocks blocks;
     private final Runnable onAnother;
     private final StoredBlocks chain = new StoredBlocks();
-    /** What answers told of, by the last block of the whole prefix. */
+    /** Prefixes that answers told of, by the last block of the whole prefix. */
     private final Map<Long, Told> told = new HashMap<>();
 
     private long nowNanos;
@@ -59,12 +63,12 @@ final class SilentCache {
         nowNanos = nanos;
     }
 
-    /** Whether the engine told the counters by which alone its cache is followed. */
+    /** Returns true if the engine told the counters by which alone its cache is followed. */
     boolean counted() {
         return counted;
     }
 
-    /** Of all requests, ours included. */
+    /** Takes in readings of all requests, ours included. */
     void readings(EngineReadings readings) {
         blockTokens = readings.blockTokens().number().orElse(blockTokens);
         OptionalDouble served = readings.ttftCount().number();
@@ -137,7 +141,7 @@ final class SilentCache {
         return IntStream.range(0, each.blocks()).mapToObj(each.prefix()::block).toList();
     }
 
-    /** How many blocks the engine allocated since it was seen first, ever growing. */
+    /** Returns the number of blocks that the engine allocated since it was seen first, ever growing. */
     long allocated() {
         return blockTokens < 1 ? 0 : (long) (allocatedTokens / blockTokens);
     }

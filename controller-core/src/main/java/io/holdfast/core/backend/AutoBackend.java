@@ -17,23 +17,23 @@ import java.util.stream.Collectors;
 /** Chooses, each time it is probed, the first of several backends that can hold on this engine. */
 public final class AutoBackend implements Backend {
     /*
-     * The choice is made with every probe, so once for each process of the engine: a flag may be there after a restart, or
-     * gone. It takes effect when the controller takes the answer, on its own thread: no plan is made with the traits of one
-     * and carried out by another. What a backend pinned it unpins itself, whatever is chosen by then; so whoever pins asks
-     * for itself() and keeps it. Until something was chosen this is a dry run that cannot hold.
+     * The choice is made with every probe, so once for each process of the engine: a flag may be there after a restart,
+     * or gone. It takes effect when the controller takes the answer, on its own thread: no plan is made with the traits
+     * of one and carried out by another. What a backend pinned it unpins itself, whatever is chosen by then; so a
+     * caller that pins asks for itself() and keeps it. Until something was chosen this is a dry run that cannot hold.
      *
      * What an engine says it can do may not work on it. So a backend that loses three pins within ten minutes is passed
      * over for an hour, where there is another one behind it; the last one has nothing to give way to.
      *
-     * Pins that take memory for good are chosen only where the guard leaves room for the largest prefix that is to be held;
-     * one that comes later and does not fit has it asked again. Where nothing else works it is a dry run for now: what is
-     * wanted waits, and the choice is made again as soon as there is room. What such pins hold already they keep, or one
-     * prefix that is too large would have all others let go; that one waits and says why. Room that comes back changes
-     * nothing before the next probe where something else was chosen, or large and small prefixes by turns would have
-     * everything let go and held again.
+     * Pins that take memory for good are chosen only where the guard leaves room for the largest prefix that is to be
+     * held; one that comes later and does not fit has it asked again. Where nothing else works it is a dry run for now:
+     * what is wanted waits, and the choice is made again as soon as there is room. What such pins hold already they
+     * keep, or one prefix that is too large would have all others released; that one waits and says why. Room that
+     * comes back changes nothing before the next probe where something else was chosen, or large and small prefixes by
+     * turns would have everything released and held again.
      */
 
-    /** What the configuration calls it. */
+    /** Name in the configuration. */
     public static final String NAME = "auto";
 
     private static final int LOSSES = 3;
@@ -43,7 +43,7 @@ public final class AutoBackend implements Backend {
     private final List<Backend> inOrder;
     private final LongSupplier clock;
     private final Deque<Long> losses = new ArrayDeque<>();
-    /** Until when each is passed over. */
+    /** Time until which each backend is passed over. */
     private final Map<Backend, Long> distrusted = new ConcurrentHashMap<>();
 
     private final Backend none = new DryRunBackend();

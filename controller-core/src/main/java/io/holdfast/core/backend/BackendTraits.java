@@ -6,14 +6,14 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * What a backend is, whatever engine it meets: data that planner, pins and ledger apply.
+ * Traits of a backend, whatever engine it meets: data that planner, pins and ledger apply.
  *
  * <p>Built by name: {@code BackendTraits.hard().needing(Need.INSERTION_END)}.
  *
  * @param needs what a prefix must have before it can be pinned
  * @param qualities what a pin and its end are
  * @param renewedEvery how often a pin is renewed while it is needed; zero: never
- * @param endsAfter how long after its last renewal or use a pin ends by itself; zero: it does not
+ * @param endsAfter how long after its last renewal or use a pin ends automatically; zero: it does not
  */
 public record BackendTraits(Set<Need> needs, Set<Quality> qualities, Duration renewedEvery, Duration endsAfter) {
     public BackendTraits {
@@ -21,7 +21,7 @@ public record BackendTraits(Set<Need> needs, Set<Quality> qualities, Duration re
         qualities = Set.copyOf(qualities);
     }
 
-    /** What a backend may need of a prefix. */
+    /** Needs that a backend may have of a prefix. */
     public enum Need {
         /** A pin must name a block that ended an insertion. */
         INSERTION_END,
@@ -31,15 +31,15 @@ public record BackendTraits(Set<Need> needs, Set<Quality> qualities, Duration re
         TOKENS
     }
 
-    /** What holds of every pin of a backend. */
+    /** Qualities of every pin of a backend. */
     public enum Quality {
         /** It takes memory from the engine for good, so that the hard guard applies. */
         TAKES_MEMORY,
         /** It stays until it is unpinned, also when this process has ended. */
         LASTING,
         /**
-         * It can be taken back. Where not, it ends when the engine evicts its blocks or empties its cache, or when its time has
-         * run out, and all pins together stay within the operator's share.
+         * It can be taken back. Where not, it ends when the engine evicts its blocks or empties its cache, or when its
+         * time has run out, and all pins together stay within the operator's share.
          */
         RELEASABLE,
         /** An unpin's answer says whether the pin was there; where not, any answer only says that it is gone now. */
@@ -48,7 +48,9 @@ public record BackendTraits(Set<Need> needs, Set<Quality> qualities, Duration re
         RELEASE_REPEATABLE,
         /** It is worth nothing once the cache was filled again since, so it is made again before that. */
         FADING,
-        /** The tokens go to the engine in a call, not in a request of the prefix: nothing is computed, and nothing used. */
+        /**
+         * The tokens go to the engine in a call, not in a request of the prefix: nothing is computed, and nothing used.
+         */
         BY_CALL
     }
 
@@ -66,43 +68,46 @@ public record BackendTraits(Set<Need> needs, Set<Quality> qualities, Duration re
                 Duration.ZERO);
     }
 
-    /** The same with these needs and no others. */
+    /** Returns these traits with these needs and no others. */
     public BackendTraits needing(Need... these) {
         return new BackendTraits(Set.of(these), qualities, renewedEvery, endsAfter);
     }
 
-    /** The same whose pins end without an unpin, or were never made. */
+    /** Returns these traits with pins that end without an unpin, or were never made. */
     public BackendTraits endingByThemselves() {
         return without(Quality.LASTING);
     }
 
-    /** The same whose unpins do not tell whether there was a pin, and can be made twice. */
+    /** Returns these traits with unpins that do not tell whether there was a pin, and can be made twice. */
     public BackendTraits withSilentRelease() {
         return without(Quality.RELEASE_TELLS).with(Quality.RELEASE_REPEATABLE);
     }
 
-    /** The same whose pins end by themselves when they are not made again in time. */
+    /** Returns these traits with pins that end automatically when they are not made again in time. */
     public BackendTraits thatFade() {
         return without(Quality.LASTING).with(Quality.FADING);
     }
 
-    /** The same whose pins cannot be taken back, so that they are never asked to. */
+    /** Returns these traits with pins that cannot be taken back, so that they are never asked to. */
     public BackendTraits withoutUnpin() {
         return without(Quality.RELEASABLE);
     }
 
-    /** The same whose pins are renewed so often while they are needed, and end by themselves so long after that; they cannot be taken back. */
+    /**
+     * Returns these traits with pins that are renewed so often while they are needed, and end automatically so long
+     * after that; they cannot be taken back.
+     */
     public BackendTraits endingAfter(Duration time, Duration renewed) {
         BackendTraits timed = without(Quality.LASTING).without(Quality.RELEASABLE);
         return new BackendTraits(timed.needs, timed.qualities, renewed, time);
     }
 
-    /** The same whose tokens go to the engine in a call, not in a request of the prefix. */
+    /** Returns these traits with tokens that go to the engine in a call, not in a request of the prefix. */
     public BackendTraits byCall() {
         return with(Quality.BY_CALL);
     }
 
-    /** The same while pins are there that take memory for good. */
+    /** Returns these traits as they are while there are pins that take memory for good. */
     public BackendTraits besideHardPins() {
         return with(Quality.TAKES_MEMORY);
     }
@@ -142,37 +147,42 @@ public record BackendTraits(Set<Need> needs, Set<Quality> qualities, Duration re
         return qualities.contains(Quality.FADING);
     }
 
-    /** Whether an unpin without a clear answer is not made again, since a second one could take a pin of somebody else's. */
+    /**
+     * Returns true if an unpin without a clear answer is not made again, since a second one could take a pin of
+     * somebody else's.
+     */
     public boolean unpinsOnce() {
         return !qualities.contains(Quality.RELEASE_REPEATABLE);
     }
 
-    /** Whether a pin is a request of the prefix, which the engine computes and which shows among its requests. */
+    /**
+     * Returns true if a pin is a request of the prefix, which the engine computes and which shows among its requests.
+     */
     public boolean sendsPrefix() {
         return needs(Need.TOKENS) && !qualities.contains(Quality.BY_CALL);
     }
 
-    /** Whether a pin that is not renewed ends at a known time. */
+    /** Returns true if a pin that is not renewed ends at a known time. */
     public boolean endsInTime() {
         return endsAfter.isPositive();
     }
 
-    /** Whether what nobody needs is not pinned for ever. */
+    /** Returns true if what nobody needs is not pinned for ever. */
     public boolean letsGo() {
         return releasable() || endsInTime();
     }
 
-    /** Whether a pin is written ahead, so that a later process can take it back, or at least count it. */
+    /** Returns true if a pin is written ahead, so that a later process can take it back, or at least count it. */
     public boolean needsLedger() {
         return lasting();
     }
 
-    /** Whether what an earlier process left in the ledger is unpinned, and before anything is pinned. */
+    /** Returns true if what an earlier process left in the ledger is unpinned, and before anything is pinned. */
     public boolean needsReleaseAtStart() {
         return lasting() && releasable();
     }
 
-    /** Whether no other sidecar of the machine may pin at the engine meanwhile. */
+    /** Returns true if no other sidecar of the machine may pin at the engine meanwhile. */
     public boolean needsEngineLock() {
         return lasting();
     }

@@ -22,7 +22,7 @@ public record Backends(Backend chosen, List<Backend> earlier, Optional<PrefixSen
         return new Backends(backend, List.of(), Optional.empty());
     }
 
-    /** Whether prefixes may have to be sent to the engine, for which their tokens are needed. */
+    /** Returns true if prefixes may have to be sent to the engine, for which their tokens are needed. */
     public boolean sendsTokens() {
         return sender.isPresent()
                 || Stream.concat(Stream.of(chosen), earlier.stream())

@@ -7,10 +7,10 @@ import java.util.concurrent.CompletionStage;
 
 /** The backend that asks no engine: plans and reasons are real, pins are not, and the ledger is left as it is. */
 public final class DryRunBackend implements Backend {
-    /** What configuration and ledger call it. */
+    /** Name in configuration and ledger. */
     public static final String NAME = "dry_run";
 
-    /** The same needs as the strictest backend, so that the plan is one that could be carried out. */
+    /** Traits with the same needs as the strictest backend, so that the plan is one that could be carried out. */
     public static final BackendTraits TRAITS = BackendTraits.hard()
             .needing(Need.INSERTION_END, Need.UNAMBIGUOUS_HASH)
             .endingByThemselves();

@@ -9,23 +9,26 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
 
-/** Keeps a prefix in any engine that caches prefixes, by using it now and then: a touch is a request of the prefix for one token. */
+/**
+ * Keeps a prefix in any engine that caches prefixes, by using it now and then: a touch is a request of the prefix for
+ * one token.
+ */
 public final class KeepWarmBackend implements Backend {
     /*
      * One token more than whole blocks
      * --------------------------------
      * Engines compute the last token of a prompt in any case. Of a prompt of whole blocks they compute the last block
-     * again for that, and vLLM stores it a second time, which pushes another block out. With one token beyond, all blocks
-     * are found in the cache and nothing is stored. Which token that is does not matter; the last one of the prefix is
-     * surely in the vocabulary.
+     * again for that, and vLLM stores it a second time, which pushes another block out. With one token beyond, all
+     * blocks are found in the cache and nothing is stored. Which token that is does not matter; the last one of the
+     * prefix is surely in the vocabulary.
      *
      * Too late
      * --------
-     * A touch that finds less of its prefix than all of it has stored it anew. That costs a prefill, and shows by the tokens
-     * that the engine found; where it does not tell those, the events do.
+     * A touch that finds less of its prefix than all of it has stored it anew. That costs a prefill, and shows by the
+     * tokens that the engine found; where it does not tell those, the events do.
      */
 
-    /** What configuration and reasons call it. */
+    /** Name in configuration and reasons. */
     public static final String NAME = "keep_warm";
 
     public static final BackendTraits TRAITS =
@@ -88,7 +91,7 @@ public final class KeepWarmBackend implements Backend {
                 outcome.cachedTokens());
     }
 
-    /** Nothing is to be taken back: what is not used any more the engine evicts by itself. */
+    /** Takes nothing back: the engine evicts automatically what is not used any more. */
     @Override
     public CompletionStage<Outcome> unpin(List<String> handles) {
         return CompletableFuture.completedFuture(

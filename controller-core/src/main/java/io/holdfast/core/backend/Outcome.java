@@ -3,10 +3,11 @@ package io.holdfast.core.backend;
 import java.util.OptionalLong;
 
 /**
- * What an engine made of a pin or an unpin.
+ * An engine's answer to a pin or an unpin.
  *
  * @param reason one sentence that a person can act on
- * @param cachedTokens of a prefix that was sent, the tokens that the engine found in its cache; absent where it does not tell
+ * @param cachedTokens of a prefix that was sent, the tokens that the engine found in its cache; absent where it does
+ *     not tell
  * @param caches of a pin that went otherwise than asked: in how many caches it was done; 0 where that is not told
  * @param forNow of a refusal: what was in the way may go, so that asking again later may help
  */

@@ -3,7 +3,7 @@ package io.holdfast.core.backend;
 import io.holdfast.core.hold.HoldRequest;
 
 /**
- * What a backend is asked to pin: the first blocks of a prefix.
+ * A request to a backend to pin the first blocks of a prefix.
  *
  * @param holdId the hold on whose behalf
  * @param attempt a number that no other pin of this process has
@@ -12,7 +12,7 @@ import io.holdfast.core.hold.HoldRequest;
  * @param caches how many caches of the engine have the block at the end; the call reaches all of them
  */
 public record PinCommand(long holdId, long attempt, HoldRequest prefix, int blocks, int caches) {
-    /** Of an engine with one cache. */
+    /** Creates a command for an engine with one cache. */
     public PinCommand(long holdId, long attempt, HoldRequest prefix, int blocks) {
         this(holdId, attempt, prefix, blocks, 1);
     }

@@ -3,7 +3,7 @@ package io.holdfast.core.backend;
 import java.util.OptionalLong;
 
 /**
- * What the hard guard leaves to pins that take memory for good, and what they would be made for.
+ * Room that the hard guard leaves to pins that take memory for good, and what they would be made for.
  *
  * @param guardTokens tokens that may be pinned in all; absent while that is not known
  * @param largestTokens those of the largest prefix that is to be held; 0 where there is none
@@ -21,7 +21,7 @@ public record Room(OptionalLong guardTokens, long largestTokens, String why, lon
         return new Room(OptionalLong.empty(), 0, "");
     }
 
-    /** Whether the largest prefix surely does not fit. */
+    /** Returns true if the largest prefix surely does not fit. */
     boolean lacks() {
         return guardTokens.isPresent() && guardTokens.getAsLong() < Math.max(1, largestTokens);
     }

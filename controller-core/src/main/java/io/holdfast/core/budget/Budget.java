@@ -11,11 +11,11 @@ import java.util.function.Predicate;
 import java.util.function.ToLongFunction;
 
 /**
- * How many tokens may be pinned now.
+ * Number of tokens that may be pinned now.
  *
  * @param hardTokens what the hard guard leaves: the bound of requested holds; nothing may be added while it is unknown
- * @param newTokens the bound of what is pinned from now on, at most the hard one: what requests that run need is not taken
- *     from them
+ * @param newTokens the bound of what is pinned from now on, at most the hard one: what requests that run need is not
+ *     taken from them
  * @param automaticTokens the bound of automatic holds, never above the hard one
  * @param pinnedTokens what is pinned, by our ledger
  * @param foreignTokens what somebody else has pinned, as far as the engine's own numbers show it
@@ -46,7 +46,10 @@ public record Budget(
         return new Budget(0, 0, 0, 0, 0, List.of(), List.of());
     }
 
-    /** Of the caches of one engine, each with its own: every term is that of the tightest, and unknown where one is. */
+    /**
+     * Combines the caches of one engine, each with its own budget: every term is that of the tightest, and unknown
+     * where one is.
+     */
     public static Budget tightest(List<Budget> budgets) {
         if (budgets.size() == 1) {
             return budgets.getFirst();
@@ -76,7 +79,10 @@ public record Budget(
         return budgets.stream().mapToLong(number).min().orElse(0);
     }
 
-    /** Why nothing new may be pinned because a bound is unknown; absent when the bounds of new pins are known. */
+    /**
+     * Returns the reason why nothing new may be pinned because a bound is unknown; absent when the bounds of new pins
+     * are known.
+     */
     public Optional<String> hardUnknown() {
         return terms.stream()
                 .filter(term -> term.tokens().isEmpty())
@@ -85,14 +91,14 @@ public record Budget(
                 .findFirst();
     }
 
-    /** Whether the hard bound is known, so that what stands above it can be let go. */
+    /** Returns true if the hard bound is known, so that what stands above it can be released. */
     public boolean knowsHard() {
         return terms.stream()
                 .noneMatch(
                         term -> term.name().equals(HARD_GUARD) && term.tokens().isEmpty());
     }
 
-    /** Why the automatic bound is unknown; absent when it is known. */
+    /** Returns the reason why the automatic bound is unknown; absent when it is known. */
     public Optional<String> automaticUnknown() {
         return terms.stream()
                 .filter(term -> term.tokens().isEmpty())
@@ -109,12 +115,15 @@ public record Budget(
                 .orElse(0);
     }
 
-    /** Whether automatic holds have to leave room for prompts, as pins that take memory for good have. */
+    /** Returns true if automatic holds have to leave room for prompts, as pins that take memory for good have. */
     public boolean leavesRoom() {
         return terms.stream().anyMatch(term -> term.name().equals(ROOM));
     }
 
-    /** What running requests leave of the cache to pins that take memory for good; all of it where pins can be evicted. */
+    /**
+     * Returns what running requests leave of the cache to pins that take memory for good; all of it where pins can be
+     * evicted.
+     */
     public long room() {
         String name = leavesRoom() ? ROOM : HARD_GUARD;
         return terms.stream()
@@ -124,7 +133,7 @@ public record Budget(
                 .orElse(0);
     }
 
-    /** Why nothing at all can be pinned hard, and what makes room; absent while something can. */
+    /** Returns the reason why nothing at all can be pinned hard, and what makes room; absent while something can. */
     public Optional<String> noRoom() {
         return alarms.stream()
                 .filter(alarm -> alarm.kind() == AlarmKind.NO_ROOM)
@@ -165,7 +174,7 @@ public record Budget(
      */
     public record Term(String name, OptionalLong tokens, String why) {}
 
-    /** What an operator has to know about the guard. */
+    /** Kinds of alarm about the guard, for an operator. */
     public enum AlarmKind {
         /** The largest request needs the whole cache. */
         NO_ROOM,

@@ -10,14 +10,14 @@ import java.util.List;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
 
-/** How many tokens may be pinned, from what was measured; a pure function. */
+/** Computes from measurements how many tokens may be pinned; a pure function. */
 public final class BudgetRule {
     /*
      * The hard guard
      * --------------
-     * A hard pin takes memory from the engine for good. When the largest request no longer fits beside the pins, it waits
-     * while nothing runs, and the engines that have such pins then stop for good; when it was admitted and its answer does
-     * not fit, their scheduler dies. So the guard is arithmetic done before, not a reaction:
+     * A hard pin takes memory from the engine for good. When the largest request no longer fits beside the pins, it
+     * waits while nothing runs, and the engines that have such pins then stop for good; when it was admitted and its
+     * answer does not fit, their scheduler dies. So the guard is arithmetic done before, not a reaction:
      *
      *     hard = capacity - largest request - slack - what somebody else has pinned
      *     largest request = min(context, capacity), prompt and answer together
@@ -26,65 +26,67 @@ public final class BudgetRule {
      * It does not ask how much runs. When running requests need more than is free, the engine takes them back into its
      * queue, one after another, until those that are left have room; in the end one is left, and that one fits:
      *
-     *  - A prompt and its answer have at most context - 2 tokens together (the engine shortens the answer), and the last
-     *    token is never computed.
-     *  - Admission asks for the uncached prompt and for the answer, of which it counts at most 4096 tokens, and wants less
-     *    than is free or evictable. What it does not count the answer needs all the same, so the guard counts all of it.
+     *  - A prompt and its answer have at most context - 2 tokens together (the engine shortens the answer), and the
+     *    last token is never computed.
+     *  - Admission asks for the uncached prompt and for the answer, of which it counts at most 4096 tokens, and wants
+     *    less than is free or evictable. What it does not count the answer needs all the same, so the guard counts all
+     *    of it.
      *  - Memory is given in whole blocks: the request takes its size rounded up, one block at most beyond it. A prefill
-     *    asks for a block more than it takes, which evicts and never fails; a decode step that fills a block takes the next
-     *    one, which the rounding has counted; releases that admit with a block to spare need the second.
-     *  - What a request finds in the cache under our pins it does not need again, and what it finds elsewhere is locked by
-     *    it alone. Either makes it smaller.
+     *    asks for a block more than it takes, which evicts and never fails; a decode step that fills a block takes the
+     *    next one, which the rounding has counted; releases that admit with a block to spare need the second.
+     *  - What a request finds in the cache under our pins it does not need again, and what it finds elsewhere is locked
+     *    by it alone. Either makes it smaller.
      *
-     * So 1 block is what rounding needs, the second is what admission may ask, and the percent is for numbers that are half
-     * a second old. Pinned to the last token that rounding leaves, the emulated branch serves every load; one block more
-     * stops it.
+     * So 1 block is what rounding needs, the second is what admission may ask, and the percent is for numbers that are
+     * half a second old. Pinned to the last token that rounding leaves, the emulated branch serves every load; one
+     * block more stops it.
      *
      * New pins
      * --------
-     * One request cannot be taken back: a prompt that is prefilled in chunks. Its memory was promised when it began, out of
-     * what could be evicted, and it dies, with the scheduler, when a pin took that in between. Alone it fits by the guard;
-     * beside others it does so only if the pins leave what runs untouched. So while requests run or wait, a new pin also has
-     * to leave the largest request beside them:
+     * One request cannot be taken back: a prompt that is prefilled in chunks. Its memory was promised when it began,
+     * out of what could be evicted, and it dies, with the scheduler, when a pin took that in between. Alone it fits by
+     * the guard; beside others it does so only if the pins leave what runs untouched. So while requests run or wait, a
+     * new pin also has to leave the largest request beside them:
      *
      *     new = capacity - (used - ours) - largest request - slack
      *
-     * This lets nothing go, since a pin that is there was there when the promise was made.
+     * This releases nothing, since a pin that is there was there when the promise was made.
      *
      * Written sizes
      * -------------
-     * The operator may know better than the engine what clients send. It takes both numbers: whatever the prompt, an answer
-     * may fill the context, and whatever the answer, a prompt may. A request that was seen and is larger wins from then on.
+     * The operator may know better than the engine what clients send. It takes both numbers: whatever the prompt, an
+     * answer may fill the context, and whatever the answer, a prompt may. A request that was seen and is larger wins
+     * from then on.
      *
      * Pins without an unpin
      * ---------------------
-     * What cannot be taken back is there until the engine evicts it. It takes no memory for good, and yet what is pinned so
-     * goes last, so the share that the operator wrote for automatic holds bounds all pins of such a backend, requested ones
-     * too.
+     * What cannot be taken back is there until the engine evicts it. It takes no memory for good, and yet what is
+     * pinned so goes last, so the share that the operator wrote for automatic holds bounds all pins of such a backend,
+     * requested ones too.
      *
      * The automatic bound of hard pins
      * --------------------------------
-     * It is tighter: holding must also pay, and a cache without room for what passes through serves nobody. Its room leaves
-     * out what running requests hold, and what those may still add, by the length of measured answers times the most
-     * requests that ran together in the last minute: a number that jumps with every request would hold and let go by turns.
-     * The length is the 99th percentile where events showed enough answers; else twice the mean by the engine's own
-     * counters, which know of short answers too, and of all ranks together, and outlive the sidecar.
+     * It is tighter: holding must also pay, and a cache without room for what passes through serves nobody. Its room
+     * leaves out what running requests hold, and what those may still add, by the length of measured answers times the
+     * most requests that ran together in the last minute: a number that jumps with every request would hold and let go
+     * by turns. The length is the 99th percentile where events showed enough answers; else twice the mean by the
+     * engine's own counters, which know of short answers too, and of all ranks together, and outlive the sidecar.
      *
      * The automatic bound of what can be evicted
      * ------------------------------------------
-     * The engine takes back what it needs by itself, so no room has to be left for requests: only the operator's share
+     * The engine itself takes back what it needs, so no room has to be left for requests: only the operator's share
      * bounds, for the sake of what others find in the rest of the cache.
      *
      * Unknown is not zero
      * -------------------
-     * A reading that is absent, impossible or older than ten seconds makes its term unknown; an unknown term allows nothing
-     * new, and takes nothing away.
+     * A reading that is absent, impossible or older than ten seconds makes its term unknown; an unknown term allows
+     * nothing new, and takes nothing away.
      */
     static final long STALE_NANOS = 10_000_000_000L;
     private static final int ENOUGH_ANSWERS = 100;
     private static final int ENOUGH_COUNTED = 20;
 
-    /** So many prompts beyond what is held have to find room beside automatic holds. */
+    /** Number of prompts beyond what is held that have to find room beside automatic holds. */
     public static final int RESERVED_PROMPTS = 8;
 
     private final BudgetSettings settings;
@@ -131,9 +133,10 @@ public final class BudgetRule {
     }
 
     /**
-     * The same.
+     * Computes the budget.
      *
-     * @param releasable whether pins can be taken back; where not, requested holds stay within the operator's share as well
+     * @param releasable whether pins can be taken back; where not, requested holds stay within the operator's share as
+     *     well
      */
     public static Budget compute(
             BudgetSettings settings,
@@ -146,7 +149,10 @@ public final class BudgetRule {
         return new BudgetRule(settings, readings, observed, nowNanos).compute(pinnedBlocks, hardPins, releasable);
     }
 
-    /** What is left free beside pins and the largest request: rounding to blocks, and numbers that are a little old. */
+    /**
+     * Returns what is left free beside pins and the largest request: rounding to blocks, and numbers that are a little
+     * old.
+     */
     public static long slack(long capacity, long blockTokens) {
         return 2 * blockTokens + (capacity + 99) / 100;
     }
@@ -272,7 +278,9 @@ public final class BudgetRule {
         return capacity - beside(used, pinned);
     }
 
-    /** Both numbers are of the moment when the engine was asked: a pin that was made or taken back since is in neither. */
+    /**
+     * Both numbers are of the moment when the engine was asked: a pin that was made or taken back since is in neither.
+     */
     private long beside(long used, long pinned) {
         return observed.beside().orElse(Math.max(0, used - pinned));
     }
@@ -306,7 +314,7 @@ public final class BudgetRule {
                         + answer.tokens + " (" + answer.why + ") = " + bound);
     }
 
-    /** How much a request that runs may still say. */
+    /** Returns how much a running request may still generate. */
     private Bound answer() throws MissingReading {
         if (observed.answers().count() >= ENOUGH_ANSWERS) {
             return new Bound(

@@ -3,7 +3,7 @@ package io.holdfast.core.budget;
 import java.util.Optional;
 
 /**
- * What the operator decided about how much may be pinned.
+ * The operator's decisions on how much may be pinned.
  *
  * @param share the largest part of the cache that automatic holds may take, above 0 and at most 1
  * @param written sizes of requests that the operator vouches for; absent: the hard guard keeps room for whatever the

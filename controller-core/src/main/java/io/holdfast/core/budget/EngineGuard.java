@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The guards of one engine, one for each of its caches: a rank stops by its own pins, whatever the others have room for. So
- * the first that stalls lets go of everything, and the tightest bound is the engine's.
+ * The guards of one engine, one for each of its caches: a rank stops by its own pins, whatever the others have room
+ * for. So the first that stalls releases everything, and the tightest bound is the engine's.
  */
 public final class EngineGuard {
     private final List<GuardWatch> ranks = new ArrayList<>(List.of(new GuardWatch()));
@@ -40,17 +40,17 @@ public final class EngineGuard {
         return ranks.stream().mapToLong(GuardWatch::stalls).sum();
     }
 
-    /** Why nothing new is pinned hard since the engine has stalled; absent when that is over. */
+    /** Returns the reason why nothing new is pinned hard since the engine has stalled; absent when that is over. */
     public Optional<String> hindrance(long nowNanos) {
         return ranks.stream().flatMap(rank -> rank.hindrance(nowNanos).stream()).findFirst();
     }
 
-    /** Whether the last look showed every cache at rest, and newer than any call of ours. */
+    /** Returns true if the last look showed every cache at rest, and newer than any call of ours. */
     public boolean rested() {
         return ranks.stream().allMatch(rank -> rank.restedWith().isPresent());
     }
 
-    /** What an operator has to know of an engine whose pins take memory for good. */
+    /** Returns what an operator has to know of an engine whose pins take memory for good. */
     public List<Alarm> alarms(Budget budget, long nowNanos) {
         List<Alarm> alarms = new ArrayList<>(budget.alarms());
         hindrance(nowNanos).ifPresent(why -> alarms.add(new Alarm(AlarmKind.STALL, why)));

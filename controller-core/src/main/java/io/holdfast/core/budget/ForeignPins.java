@@ -5,22 +5,26 @@ import io.holdfast.core.reading.Reading;
 import java.util.Arrays;
 import java.util.OptionalLong;
 
-/** What of the engine's memory is not evictable, is not ours and belongs to no request: pins of somebody else. */
+/**
+ * Measures what of the engine's memory is not evictable, is not ours and belongs to no request: pins of somebody else.
+ */
 final class ForeignPins {
     /*
-     * The engine tells how many tokens cannot be evicted: running requests, our pins and everybody else's together. What is
-     * left of it after ours, while nothing runs and nothing waits, is what others have pinned: another sidecar, a call by
-     * hand, a pin of ours that was lost. It keeps counting until the cache is emptied or a later look at rest shows less.
+     * The engine tells how many tokens cannot be evicted: running requests, our pins and everybody else's together.
+     * What is left of it after ours, while nothing runs and nothing waits, is what others have pinned: another sidecar,
+     * a call by hand, a pin of ours that was lost. It keeps counting until the cache is emptied or a later look at rest
+     * shows less.
      *
-     * Every look, at rest or not, is an upper bound, since running requests only add to it. So a look under load lowers what
-     * is believed and never raises it, and where the engine did not rest for an hour the smallest look of that hour counts.
+     * Every look, at rest or not, is an upper bound, since running requests only add to it. So a look under load lowers
+     * what is believed and never raises it, and where the engine did not rest for an hour the smallest look of that
+     * hour counts.
      *
      * Two clocks
      * ----------
-     * What is used and what is ours are not seen at the same moment, so no look counts while a pin or an unpin of ours is
-     * under way or may be newer than the number. An engine at rest does not renew the number: it shows the pins of its last
-     * batch for up to half a minute. So after the last call of ours a look counts when that long has passed, or when the
-     * engine has served a request since, which renews it. A busy engine renews it every few dozen steps.
+     * What is used and what is ours are not seen at the same moment, so no look counts while a pin or an unpin of ours
+     * is under way or may be newer than the number. An engine at rest does not renew the number: it shows the pins of
+     * its last batch for up to half a minute. So after the last call of ours a look counts when that long has passed,
+     * or when the engine has served a request since, which renews it. A busy engine renews it every few dozen steps.
      */
     static final long RENEWED_AT_REST_NANOS = 35_000_000_000L;
     static final long RENEWED_UNDER_LOAD_NANOS = 5_000_000_000L;
@@ -53,7 +57,7 @@ final class ForeignPins {
      *
      * @param ourTokens what is pinned for us, or may be
      * @param quietSinceNanos since when no pin or unpin of ours is under way
-     * @param nowNanos when the readings were asked for, on the clock of {@code quietSinceNanos}
+     * @param nowNanos when the readings were requested, on the clock of {@code quietSinceNanos}
      */
     void look(EngineReadings readings, long ourTokens, long quietSinceNanos, long nowNanos) {
         advance(nowNanos);
@@ -103,7 +107,7 @@ final class ForeignPins {
         }
     }
 
-    /** What others have pinned, at most; 0 while nothing shows any. */
+    /** Returns the most that others may have pinned; 0 while nothing shows any. */
     long tokens(long nowNanos) {
         advance(nowNanos);
         long hour = Arrays.stream(smallest).min().orElse(NONE);
@@ -113,14 +117,14 @@ final class ForeignPins {
     }
 
     /**
-     * Everything that the last look showed to be taken, if nothing ran and the number is newer than our last call: a request
-     * was served since, or, where nobody counts requests, that long has passed.
+     * Everything that the last look showed to be taken, if nothing ran and the number is newer than our last call: a
+     * request was served since, or, where nobody counts requests, that long has passed.
      */
     OptionalLong restedWith() {
         return restedWith;
     }
 
-    /** Whether {@link #tokens} was seen while nothing ran, so that it is pins and nothing else. */
+    /** Returns true if {@link #tokens} was seen while nothing ran, so that it is pins and nothing else. */
     boolean seenAtRest(long nowNanos) {
         return atRest != NONE && tokens(nowNanos) <= atRest;
     }

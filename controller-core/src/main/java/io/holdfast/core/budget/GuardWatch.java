@@ -5,7 +5,7 @@ import io.holdfast.core.reading.Reading;
 import java.util.Optional;
 import java.util.OptionalLong;
 
-/** What the guard has to know of one cache beside its newest readings: stalls, pins of others, how much ran lately. */
+/** Facts that the guard needs of one cache beside its newest readings: stalls, pins of others, how much ran lately. */
 public final class GuardWatch {
     private final StallWatch stalls = new StallWatch();
     private final ForeignPins foreign = new ForeignPins();
@@ -13,7 +13,7 @@ public final class GuardWatch {
 
     private OptionalLong beside = OptionalLong.empty();
 
-    /** Since when no call of ours is under way; before all time where none ever was. */
+    /** Time since which no call of ours is under way; before all time where none ever was. */
     private long quietSinceNanos = Long.MIN_VALUE / 2;
 
     /** A pin or an unpin of ours is under way now. */
@@ -57,12 +57,15 @@ public final class GuardWatch {
         return stalls.stalls();
     }
 
-    /** Why nothing new is pinned hard since the engine has stalled; absent when that is over. */
+    /** Returns the reason why nothing new is pinned hard since the engine has stalled; absent when that is over. */
     public Optional<String> hindrance(long nowNanos) {
         return stalls.hindrance(nowNanos);
     }
 
-    /** What the last look showed to be taken by whomever, if it was at rest and newer than any call of ours. */
+    /**
+     * Returns what the last look showed to be taken, by us or others, if it was at rest and newer than any call of
+     * ours.
+     */
     public OptionalLong restedWith() {
         return foreign.restedWith();
     }

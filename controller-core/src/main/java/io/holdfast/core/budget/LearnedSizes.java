@@ -3,8 +3,8 @@ package io.holdfast.core.budget;
 import java.util.Arrays;
 
 /**
- * What outlives a process of {@link PromptSizes}: what makes the largest request larger, and nothing that would make it
- * smaller. Quantiles and counts are learned anew, since nobody knows what was sent meanwhile.
+ * The part of {@link PromptSizes} that outlives a process: what makes the largest request larger, and nothing that
+ * would make it smaller. Quantiles and counts are learned anew, since nobody knows what was sent meanwhile.
  *
  * @param largest the longest path by its age in slots of five minutes, the youngest first
  * @param unmeasured prompts of unknown length in the same slots

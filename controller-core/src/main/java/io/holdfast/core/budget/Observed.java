@@ -3,7 +3,7 @@ package io.holdfast.core.budget;
 import java.util.OptionalLong;
 
 /**
- * What was learned beside an engine and a budget is made of, together with the newest readings.
+ * Observations of an engine that a budget is made of, together with the newest readings.
  *
  * @param need tokens that nine of ten prompts need beyond what is held; empty before there was a prompt
  * @param answers lengths of answers; none where the engine does not store them

@@ -6,11 +6,11 @@ import java.util.Arrays;
  * Lengths in tokens of the prompts that the events of the last hour showed.
  *
  * <p>Twelve slots of five minutes, each with its largest sample and a histogram with sixteen steps per doubling; a
- * quantile is the upper edge of its step, so it errs to the large side, by at most 6.25 %. A sample is the prompt of one
- * visible request, in full blocks; requests that store nothing are none, so the quantiles lean to long requests, which is
- * the safe side for a guard. The largest is the longest path that any request left, output included, since what is
- * taken for output may have been sent. A prompt whose way to the root is not known has no length: it is counted apart,
- * and while there is one in the hour the largest is not the largest.
+ * quantile is the upper edge of its step, so it errs to the large side, by at most 6.25 %. A sample is the prompt of
+ * one visible request, in full blocks; requests that store nothing are none, so the quantiles lean to long requests,
+ * which is the safe side for a guard. The largest is the longest path that any request left, output included, since
+ * what is taken for output may have been sent. A prompt whose way to the root is not known has no length: it is counted
+ * apart, and while there is one in the hour the largest is not the largest.
  */
 public final class PromptSizes {
     private static final long SLOT_NANOS = 5L * 60 * 1_000_000_000;
@@ -19,7 +19,7 @@ public final class PromptSizes {
     private static final int BUCKETS = (65 - STEPS_LOG2) << STEPS_LOG2;
 
     private final int[][] counts = new int[SLOTS][BUCKETS];
-    /** Of all slots together: it is asked for in every round, and a sample changes one number of it. */
+    /** Sums over all slots: they are read in every round, and a sample changes one number. */
     private final int[] sums = new int[BUCKETS];
 
     private int samples;
@@ -30,7 +30,7 @@ public final class PromptSizes {
     private long largestEver;
 
     /**
-     * What the last hour showed; the sizes are 0 where {@code count} is.
+     * Facts about the last hour; the sizes are 0 where {@code count} is.
      *
      * @param count samples
      * @param unmeasured prompts whose length is not known; above 0 the sizes say nothing about the largest prompt
@@ -77,7 +77,7 @@ public final class PromptSizes {
         largest[at] = Math.max(largest[at], tokens);
     }
 
-    /** From the youngest slot that has one: chunks follow each other within seconds. */
+    /** Takes a sample back from the youngest slot that has one: chunks follow each other within seconds. */
     private void takeBack(int bucket, int at) {
         for (int age = 0; age < SLOTS; age++) {
             int from = (at - age + SLOTS) % SLOTS;
@@ -101,7 +101,7 @@ public final class PromptSizes {
                 largestEver);
     }
 
-    /** What outlives this process. */
+    /** Returns what outlives this process. */
     public LearnedSizes learned(long nanos) {
         advance(nanos);
         long[] longest = new long[SLOTS];
@@ -114,8 +114,8 @@ public final class PromptSizes {
     }
 
     /**
-     * Takes up what an earlier process learned. It counts as if no time had passed: what was seen then stays for an hour of
-     * this process, since the engine may have served the like meanwhile.
+     * Takes up what an earlier process learned. It counts as if no time had passed: what was seen then stays for an
+     * hour of this process, since the engine may have served the like meanwhile.
      */
     public void restore(LearnedSizes learned, long nanos) {
         advance(nanos);

@@ -1,8 +1,8 @@
 package io.holdfast.core.budget;
 
 /**
- * The most requests that there were together lately: it rises at once and falls a minute later, so that what is derived from
- * it does not change with every request that begins or ends.
+ * The most requests that there were together lately: it rises at once and falls a minute later, so that what is derived
+ * from it does not change with every request that begins or ends.
  */
 public final class RecentPeak {
     private static final long SLOT_NANOS = 10_000_000_000L;
@@ -11,7 +11,7 @@ public final class RecentPeak {
     private final long[] most = new long[SLOTS];
     private long slot;
 
-    /** So many there are now. */
+    /** Takes in how many there are now. */
     public void look(double requests, long nowNanos) {
         advance(nowNanos);
         int at = (int) (slot % SLOTS);

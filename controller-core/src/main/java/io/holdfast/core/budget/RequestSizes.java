@@ -3,7 +3,7 @@ package io.holdfast.core.budget;
 import java.util.OptionalInt;
 
 /**
- * How large requests are, by the operator's word.
+ * Sizes of requests, by the operator's word.
  *
  * @param largestPromptTokens the longest prompt that clients send; absent: measured from the events of the last hour
  * @param maxOutputTokens the longest answer that clients ask for

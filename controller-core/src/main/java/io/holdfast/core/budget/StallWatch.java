@@ -8,17 +8,17 @@ public final class StallWatch {
     /*
      * What a stall is
      * ---------------
-     * Requests that wait while nothing runs are what a stopped engine shows for good, and what every busy one shows for as
-     * long as the prefill of its first request takes: the running batch is empty until then. So one look proves nothing. The
-     * state counts once it was read again after STANDSTILL_NANOS with no event in between, since a prefill, or a chunk of
-     * one, ends with stores.
+     * Requests that wait while nothing runs are what a stopped engine shows for good, and what every busy one shows for
+     * as long as the prefill of its first request takes: the running batch is empty until then. So one look proves
+     * nothing. The state counts once it was read again after STANDSTILL_NANOS with no event in between, since a
+     * prefill, or a chunk of one, ends with stores.
      *
      * What it proves
      * --------------
-     * The guard is made so that this cannot happen. When it does, a number in it is wrong, and the same pins would do it
-     * again: they stay off for a minute, for two after the next stall, and so on up to an hour. They also stay off until the
-     * engine was seen to serve again. A day without a stall begins at a minute again; whoever resumes holding by hand takes
-     * the wait away, not the count.
+     * The guard is made so that this cannot happen. When it does, a number in it is wrong, and the same pins would do
+     * it again: they stay off for a minute, for two after the next stall, and so on up to an hour. They also stay off
+     * until the engine was seen to serve again. A day without a stall begins at a minute again; resuming holding
+     * by hand ends the wait and keeps the count.
      */
     public static final long STANDSTILL_NANOS = 2_000_000_000L;
     static final long FIRST_WAIT_NANOS = 60_000_000_000L;
@@ -79,14 +79,16 @@ public final class StallWatch {
         resumed = false;
     }
 
-    /** Whether requests wait while nothing runs, and have for long enough; a look that is too old tells nothing. */
+    /**
+     * Returns true if requests wait while nothing runs, and have for long enough; a look that is too old tells nothing.
+     */
     boolean stalled(long nowNanos) {
         return sinceNanos != NEVER
                 && lastNanos - sinceNanos >= STANDSTILL_NANOS
                 && nowNanos - lastNanos <= BudgetRule.STALE_NANOS;
     }
 
-    /** How often the engine has stalled since we follow it. */
+    /** Returns the number of times that the engine has stalled since we follow it. */
     long stalls() {
         return stalls;
     }
@@ -96,7 +98,10 @@ public final class StallWatch {
         resumed = true;
     }
 
-    /** Why nothing is pinned hard because of a stall; absent when there was none, or it was long enough ago. */
+    /**
+     * Returns the reason why nothing is pinned hard because of a stall; absent when there was none, or it was long
+     * enough ago.
+     */
     Optional<String> hindrance(long nowNanos) {
         if (resumed || (served && nowNanos - endedNanos >= waitNanos)) {
             return Optional.empty();

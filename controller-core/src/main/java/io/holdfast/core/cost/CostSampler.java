@@ -6,40 +6,43 @@ import io.holdfast.evidence.LinearFit;
 import java.util.Arrays;
 import java.util.Optional;
 
-/** Measures {@link PrefillCost}: which requests the engine's sum of times to first token grew by, and how long they were. */
+/**
+ * Measures {@link PrefillCost}: which requests the engine's sum of times to first token grew by, and how long they
+ * were.
+ */
 public final class CostSampler {
     /*
      * What is compared
      * ----------------
-     * The engine counts its requests and sums up their times to first token; its events show how many tokens each visible
-     * request had to compute. Neither names the other's requests. But where both grew by the same few requests between two
-     * moments at which nothing was on its way, these are the same requests, and the growth of the sum is their time. Several
-     * of them make one measurement, their mean, which weighs as much as they are: means of points on a straight line lie on
-     * it as well.
+     * The engine counts its requests and sums up their times to first token; its events show how many tokens each
+     * visible request had to compute. Neither names the other's requests. But where both grew by the same few requests
+     * between two moments at which nothing was on its way, these are the same requests, and the growth of the sum is
+     * their time. Several of them make one measurement, their mean, which weighs as much as they are: means of points
+     * on a straight line lie on it as well.
      *
      * Such moments
      * ------------
-     * A reading is one when no batch of events came shortly before it was asked for nor shortly after, no request waits, since
-     * waiting is not computing, and nothing runs. An engine that publishes a prompt right after its prefill, at the first
-     * token, may run others meanwhile; of one that publishes when it begins, a running request may be counted later than it
-     * is seen.
+     * A reading is one when no batch of events came shortly before it was requested nor shortly after, no request
+     * waits, since waiting is not computing, and nothing runs. An engine that publishes a prompt right after its
+     * prefill, at the first token, may run others meanwhile; of one that publishes when it begins, a running request
+     * may be counted later than it is seen.
      *
-     * A request that is seen and not counted yet is waited for. One that is counted and was never seen is invisible: all of
-     * it was cached, or it is one of our own, which teaches nothing; then the comparison begins anew.
+     * A request that is seen and not counted yet is waited for. One that is counted and was never seen is invisible:
+     * all of it was cached, or it is one of our own, which teaches nothing; then the comparison begins anew.
      */
 
     /** Fewer tell nothing. */
     public static final int LEAST_SAMPLES = 20;
 
-    /** What is on its way between engine and us has arrived after that. */
+    /** Time after which what is on its way between engine and us has arrived. */
     private static final long SETTLE_NANOS = 100_000_000;
 
     private static final int MOST_TOGETHER = 1000;
     static final int MOST_SAMPLES = 512;
-    /** The chance of such a slope where the length of a prompt makes no difference. */
+    /** Largest chance at which a slope counts that it arose where the length of a prompt makes no difference. */
     private static final double SIGNIFICANT = 0.05;
 
-    /** What engine and events had told at one moment. */
+    /** Counts of engine and events at one moment. */
     private record Moment(long atNanos, boolean idle, long counted, double sumSeconds, long seen, long tokens) {}
 
     private final boolean publishesAfterPrefill;
@@ -57,7 +60,9 @@ public final class CostSampler {
     /** The line through the samples, until there is another one; every plan asks for it. */
     private Optional<PrefillCost> cost = Optional.empty();
 
-    /** @param publishesAfterPrefill whether the engine publishes a prompt's blocks when it has computed them, not before */
+    /**
+     * @param publishesAfterPrefill whether the engine publishes a prompt's blocks when it has computed them, not before
+     */
     public CostSampler(boolean publishesAfterPrefill) {
         this.publishesAfterPrefill = publishesAfterPrefill;
     }
@@ -139,7 +144,7 @@ public final class CostSampler {
         cost = Optional.empty();
     }
 
-    /** What outlives this process: the last samples, the oldest first. */
+    /** Returns what outlives this process: the last samples, the oldest first. */
     public LearnedCost learned() {
         int count = Math.min(samples, MOST_SAMPLES);
         int from = samples - count;
@@ -176,7 +181,7 @@ public final class CostSampler {
         interrupted();
     }
 
-    /** What was measured so far. */
+    /** Returns what was measured so far. */
     public PrefillCost cost() {
         PrefillCost known = cost.orElseGet(this::fit);
         cost = Optional.of(known);

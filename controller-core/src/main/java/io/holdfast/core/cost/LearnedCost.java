@@ -3,7 +3,7 @@ package io.holdfast.core.cost;
 import java.util.Arrays;
 
 /**
- * What outlives a process of {@link CostSampler}: its last samples, the oldest first.
+ * The part of {@link CostSampler} that outlives a process: its last samples, the oldest first.
  *
  * @param tokens that were computed
  * @param seconds that they took

@@ -2,7 +2,9 @@ package io.holdfast.core.cost;
 
 import java.util.OptionalDouble;
 
-/** The time to first token of one engine by the tokens of a prompt that were not cached; unknown before it was measured. */
+/**
+ * The time to first token of one engine by the tokens of a prompt that were not cached; unknown before it was measured.
+ */
 public sealed interface PrefillCost {
     /**
      * A straight line through measured requests.
@@ -23,7 +25,7 @@ public sealed interface PrefillCost {
      */
     record Unknown(int samples, String why) implements PrefillCost {}
 
-    /** How long an engine computes so many tokens, beside what each request takes anyhow. */
+    /** Returns how long an engine computes so many tokens, beside what each request takes anyhow. */
     default OptionalDouble seconds(double tokens) {
         return this instanceof Known known ? OptionalDouble.of(known.secondsPerToken * tokens) : OptionalDouble.empty();
     }

@@ -10,15 +10,16 @@ import java.util.Optional;
 final class ChangeWatch {
     /*
      * Holds that stop to help show in the on-windows, which come slower than they were when it was proven, all that was
-     * measured besides being equal: a cumulative sum of how far they stray. A false alarm costs measuring anew and no more, so
-     * nothing else that may have slowed them is looked for. Where the off-windows came faster instead, only they show it, and
-     * they are few: each is compared with the on-windows around it, so that what moves both is no change.
+     * measured besides being equal: a cumulative sum of how far they stray. A false alarm costs measuring anew and no
+     * more, so nothing else that may have slowed them is looked for. Where the off-windows came faster instead, only
+     * they show it, and they are few: each is compared with the on-windows around it, so that what moves both is no
+     * change.
      *
-     * What it compares with was estimated from a dozen windows where the gain is plain. So it is made anew, with the windows
-     * that came since, as soon as these are as many; later that also follows what changes slowly.
+     * What it compares with was estimated from a dozen windows where the gain is plain. So it is made anew, with the
+     * windows that came since, as soon as these are as many; later that also follows what changes slowly.
      *
-     * Strays of neighbours are alike; what one strays beyond what was expected after the last one is independent, and is what
-     * is summed up.
+     * Strays of neighbours are alike; what one strays beyond what was expected after the last one is independent, and
+     * is what is summed up.
      */
     private static final double ON_SLACK = 1;
     private static final double ON_LIMIT = 6;
@@ -26,17 +27,20 @@ final class ChangeWatch {
     private static final double OFF_LIMIT = 3.5;
     private static final double MEMORY = 0.3;
 
-    /** What is watched. */
+    /** Quantities that are watched. */
     enum Of {
         /** Windows that hardly stray are no reason to see a change in half a percent. */
         TIMES(0.005, "windows without holds come faster than they did", "windows with holds come slower than they did"),
-        /** They hardly stray, and follow what users send; only holds that find much less, or are needed no more, are a change. */
+        /**
+         * They hardly stray, and follow what users send; only holds that find much less, or are needed no more, are a
+         * change.
+         */
         TOKENS(
                 0.1,
                 "requests compute fewer prompt tokens without holds than they did",
                 "requests compute more prompt tokens with holds than they did");
 
-        /** On a logarithm. */
+        /** Least spread, on a logarithm. */
         private final double leastSpread;
 
         private final String offFaster;
@@ -92,7 +96,10 @@ final class ChangeWatch {
         return change;
     }
 
-    /** Whether as many windows came since as it was made of, so that one that is made anew knows better, and none of them was odd. */
+    /**
+     * Returns true if as many windows came since as it was made of, so that one that is made anew knows better, and
+     * none of them was odd.
+     */
     boolean old() {
         return seen >= Math.max(SequentialComparison.FIRST_WINDOWS, fit.df())
                 && !slower.doubtful()

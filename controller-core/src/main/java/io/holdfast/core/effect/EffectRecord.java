@@ -23,16 +23,16 @@ final class EffectRecord {
     /*
      * Two outcomes
      * ------------
-     * Time to first token says what users wait for, and strays with all that they send. The prompt tokens that are computed
-     * are counted exactly, and are the only thing that a hold saves. Either shows a gain; each has a part of the error that
-     * a gain may have, so that both together have it once. Only both together exclude a gain, which needs no part of it.
-     * Harm is what users wait for longer, for the first token or for the next.
+     * Time to first token says what users wait for, and strays with all that they send. The prompt tokens that are
+     * computed are counted exactly, and are the only thing that a hold saves. Either shows a gain; each has a part of
+     * the error that a gain may have, so that both together have it once. Only both together exclude a gain, which
+     * needs no part of it. Harm is what users wait for longer, for the first token or for the next.
      *
      * Those it is for
      * ---------------
-     * Where events show which prompts go over prefixes that are held when holds are on, what those compute is judged, in
-     * place of what all do: a gain of a tenth of the requests is a gain. What holds displace is computed by others, so where
-     * all together plainly compute more, this is no gain.
+     * Where events show which prompts go over prefixes that are held when holds are on, what those compute is judged,
+     * in place of what all do: a gain of a tenth of the requests is a gain. What holds displace is computed by others,
+     * so where all together plainly compute more, this is no gain.
      */
     private static final double MOST_ITL_RISE = Math.log(1.02);
     private static final Errors OF_TTFT = new Errors(0.025, 0.003, 0.15);
@@ -42,7 +42,7 @@ final class EffectRecord {
     private static final int FEWEST_OF_CLASS = 10;
     /** Less of a prompt is as good as nothing, and its logarithm is mostly noise. */
     private static final double LEAST_COMPUTED = 0.005;
-    /** Of the windows, to speak of those requests alone. */
+    /** Share of the windows that is enough to speak of those requests alone. */
     private static final double ENOUGH_OF_USERS = 0.5;
 
     private static final double KEPT = 0.99;
@@ -52,7 +52,7 @@ final class EffectRecord {
     private double promptLog;
     private double load;
 
-    /** What the newest look shows. */
+    /** Verdict of the newest look. */
     enum Verdict {
         OPEN,
         GAIN,
@@ -61,7 +61,7 @@ final class EffectRecord {
         TOKENS_SLOWER
     }
 
-    /** The same with its reason. */
+    /** A verdict with its reason. */
     record Finding(Verdict verdict, String said) {}
 
     private static final Finding OPEN = new Finding(Verdict.OPEN, "the interval still contains both gain and loss");
@@ -108,7 +108,7 @@ final class EffectRecord {
             return comparison.windows() > 0 && comparison.windows() >= ENOUGH_OF_USERS * ttft.windows();
         }
 
-        /** Whether all together compute more with holds, by more than chance is wide. */
+        /** Returns true if all together compute more with holds, by more than chance is wide. */
         private boolean displaces() {
             return ofUsers()
                     && computedByAll
@@ -207,7 +207,7 @@ final class EffectRecord {
         return Math.log(Math.max(1, tokens));
     }
 
-    /** What the newest looks show, where there is one with the last window. */
+    /** Returns what the newest looks show, where there is one with the last window. */
     Finding finding() {
         Optional<Series> looked = series.filter(each -> each.fresh);
         return looked.isEmpty() ? OPEN : finding(looked.get());
@@ -266,7 +266,7 @@ final class EffectRecord {
         return look.gain() && !look.noGain();
     }
 
-    /** From now on, whether windows are still as the newest looks say. */
+    /** Watches from now on whether windows are still as the newest looks say. */
     void watch() {
         series.ifPresent(each -> {
             each.watches.clear();
@@ -283,7 +283,7 @@ final class EffectRecord {
         });
     }
 
-    /** Why what was proven may hold no longer. */
+    /** Returns the reason why what was proven may hold no longer. */
     Optional<String> changed() {
         Series each = series.orElseThrow();
         if (each.fresh && each.ttft.look().filter(Look::loss).isPresent()) {
@@ -297,7 +297,7 @@ final class EffectRecord {
         return change;
     }
 
-    /** What was measured tells of another time. */
+    /** Forgets what was measured, since it tells of another time. */
     void forget() {
         series.ifPresent(Series::forget);
     }

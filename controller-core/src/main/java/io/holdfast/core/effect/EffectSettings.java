@@ -4,20 +4,21 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * How what holds do to time to first token is measured, and when they are let go for it.
+ * Settings for measuring what holds do to time to first token, and for releasing them to do so.
  *
- * @param window how long holds are on or off at a time; absent: as long as residence and traffic make it, which may change
+ * @param window how long holds are on or off at a time; absent: as long as residence and traffic make it, which may
+ *     change
  * @param offShare which part of the windows is off once holds are proven to help; 0 for none
- * @param leastGain holds that surely shorten time to first token by less than this part of it are let go
+ * @param leastGain holds that surely shorten time to first token by less than this part of it are released
  */
 public record EffectSettings(Optional<Duration> window, double offShare, double leastGain) {
     /** Unless somebody decides otherwise. */
     public static final EffectSettings DEFAULTS = new EffectSettings(Optional.empty(), 0.05, 0.03);
 
-    /** What may be off at most. */
+    /** Largest share of the windows that may be off. */
     public static final double MOST_OFF = 0.5;
 
-    /** What can be asked of holds at most. */
+    /** Largest gain that can be required of holds. */
     public static final double MOST_GAIN = 0.5;
 
     public EffectSettings {
@@ -33,7 +34,7 @@ public record EffectSettings(Optional<Duration> window, double offShare, double 
         }
     }
 
-    /** The same with windows of another length. */
+    /** Returns these settings with windows of another length. */
     public EffectSettings withWindow(Duration length) {
         return new EffectSettings(Optional.of(length), offShare, leastGain);
     }

@@ -4,7 +4,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
- * One request's first token, as whoever sent the request saw it.
+ * One request's first token, as the sender of the request saw it.
  *
  * @param seconds from sending the request to its first token
  * @param promptTokens how long its prompt was
@@ -39,7 +39,7 @@ public record FirstToken(double seconds, int promptTokens, OptionalInt cachedTok
         }
     }
 
-    /** Of a request of no class, of which nobody said what was cached. */
+    /** Creates the report of a request of no class, whose cached tokens nobody reported. */
     public static FirstToken of(double seconds, int promptTokens) {
         return new FirstToken(seconds, promptTokens, OptionalInt.empty(), Optional.empty());
     }

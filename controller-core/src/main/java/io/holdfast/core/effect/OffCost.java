@@ -5,11 +5,12 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.OptionalDouble;
 
-/** What the windows without holds cost that were there to measure. */
+/** Cost of the windows without holds that were there to measure. */
 final class OffCost {
     /*
-     * Prompt tokens that an off-window had to compute beyond the part that on-windows compute, times what a token costs. The
-     * counted part of a window stands for all of it; while what a token costs is not known, tokens are kept for when it is.
+     * Prompt tokens that an off-window had to compute beyond the part that on-windows compute, times what a token
+     * costs. The counted part of a window stands for all of it; while what a token costs is not known, tokens are kept
+     * for when it is.
      */
     private static final double MEMORY = 0.2;
 

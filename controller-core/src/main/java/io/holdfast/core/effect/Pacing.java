@@ -8,15 +8,16 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalDouble;
 
-/** How long windows are, which part of them counts, and when an answer is to be expected at this traffic. */
+/** Decides how long windows are, which part of them counts, and when an answer is to be expected at this traffic. */
 final class Pacing {
     /*
-     * Short windows answer sooner: what is slow in the traffic is alike in neighbours, and cancels. What sets a limit is what
-     * one arm leaves to the other. Blocks that were let go stay for one residence; prefixes that are to be held again have to
-     * be used first, which takes about one reuse time. For the longer of both nothing counts after a switch, so a window is
-     * three times as long, and so long that what counts of it has requests enough.
+     * Short windows answer sooner: what is slow in the traffic is alike in neighbours, and cancels. What sets a limit
+     * is what one arm leaves to the other. Blocks that were released stay for one residence; prefixes that are to be
+     * held again have to be used first, which takes about one reuse time. For the longer of both nothing counts after a
+     * switch, so a window is three times as long, and so long that what counts of it has requests enough.
      *
-     * Reuse is the median of all prefixes, those of long pauses among them. It makes windows no longer than five minutes.
+     * Reuse is the median of all prefixes, those of long pauses among them. It makes windows no longer than five
+     * minutes.
      */
     private static final long SECOND = 1_000_000_000L;
     private static final long SHORTEST = 60 * SECOND;
@@ -24,14 +25,14 @@ final class Pacing {
     private static final long LONGEST_FOR_REUSE = 300 * SECOND;
     private static final long STEPS = 10 * SECOND;
     private static final int TIMES = 3;
-    /** In a window, half of which may not count. */
+    /** Number of requests in a window, half of which may not count. */
     private static final double ENOUGH_REQUESTS = 80;
     /** Windows are compared with each other, so their length changes when it has to. */
     private static final double WRONG = 1.5;
 
     private static final long SAMPLE_NANOS = 10 * SECOND;
     private static final int SAMPLES = 60;
-    /** By then nine of ten gains are shown that are worth speaking of. */
+    /** Number of windows by which nine of ten gains worth speaking of are shown. */
     static final int MOST_ARE_KNOWN = 48;
 
     private static final int FIRST_WINDOWS = SequentialComparison.FIRST_WINDOWS;
@@ -52,7 +53,7 @@ final class Pacing {
         this.windowNanos = fixed.map(Duration::toNanos).orElse(SHORTEST);
     }
 
-    /** So many requests were counted by now; the count begins anew with another life of who counts. */
+    /** Takes in how many requests were counted by now; the count begins anew when the counting engine restarts. */
     void counted(double count, long nanos) {
         if (count < newest) {
             samples.clear();
@@ -80,7 +81,7 @@ final class Pacing {
         return windowNanos;
     }
 
-    /** Whether nobody said how long windows are. */
+    /** Returns true if nobody set how long windows are. */
     boolean automatic() {
         return fixed.isEmpty();
     }
@@ -107,14 +108,14 @@ final class Pacing {
         }
     }
 
-    /** How much of a window after a switch belongs to the other arm. */
+    /** Returns how much of a window after a switch belongs to the other arm. */
     long discarded() {
         long leaving = cache.residence().map(Duration::toNanos).orElse(windowNanos / 4);
         long comingBack = automatic() ? cache.reuse().map(Duration::toNanos).orElse(0L) : 0;
         return Math.min(Math.max(leaving, comingBack), windowNanos / 2);
     }
 
-    /** Whether blocks stay so long that a part of what the other arm left is in what counts. */
+    /** Returns a complaint if blocks stay so long that a part of what the other arm left is in what counts. */
     Optional<String> tooShort() {
         return cache.residence()
                 .filter(residence -> residence.toNanos() > windowNanos / 2)
@@ -125,7 +126,7 @@ final class Pacing {
     }
 
     /**
-     * When an answer is to be expected.
+     * Returns when an answer is to be expected.
      *
      * @param steady windows that have to go before
      * @param windows that were measured

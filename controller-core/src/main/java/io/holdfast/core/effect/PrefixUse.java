@@ -1,11 +1,11 @@
 package io.holdfast.core.effect;
 
 /**
- * What the events show of some prompts, against the prefixes that were held when the round of windows began.
+ * Use that some prompts made, by the events, of the prefixes that were held when the round of windows began.
  *
  * @param requests how many requests showed the beginning of their prompts
- * @param users how many of them go over such a prefix
+ * @param users how many of them go over a held prefix
  * @param promptTokens of prompts that go over one
- * @param foundTokens of those, tokens within such a prefix that the cache had
+ * @param foundTokens of those, tokens within a held prefix that the cache had
  */
 public record PrefixUse(int requests, int users, long promptTokens, long foundTokens) {}

@@ -4,7 +4,7 @@ import io.holdfast.core.reading.EngineReadings;
 import java.util.Optional;
 import java.util.OptionalDouble;
 
-/** Whether requests queue behind a full engine, by readings in a row: one alone is a burst. */
+/** Tells whether requests queue behind a full engine, by readings in a row: one alone is a burst. */
 final class QueueGuard {
     private static final int IN_A_ROW = 10;
     private static final double FEWEST_WAITING = 4;

@@ -7,8 +7,8 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 
 /**
- * What holding does to time to first token and to the prompt tokens that are computed, by windows with and without holds,
- * and what is done about it.
+ * Effect of holding on time to first token and on the prompt tokens that are computed, by windows with and without
+ * holds, and what is done about it.
  *
  * @param windows of those that the estimate is made of
  * @param effectPercent change of TTFT when holding, negative is faster; absent until there is enough to say
@@ -18,7 +18,7 @@ import java.util.OptionalDouble;
  * @param guard what keeps holds on now though it is to be measured without them; absent while all is well
  * @param offTime how long holds were off to be compared with
  * @param offPrefill the prefill that this cost, as far as is known what prefill costs
- * @param nextTry how long holds stay let go before it is tried again; absent while they are not
+ * @param nextTry how long holds stay released before it is tried again; absent while they are not
  * @param classes the effect on each class of requests, where a router reports first tokens by class
  * @param computed the effect on prompt tokens that are computed; absent where nobody tells what is found in the cache
  * @param expected when an answer is to be expected at this traffic; absent once there is one
@@ -37,15 +37,15 @@ public record TtftEffect(
         List<OfClass> classes,
         Optional<Computed> computed,
         Optional<String> expected) {
-    /** What the windows show so far. */
+    /** States of the evidence that the windows give so far. */
     public enum State {
         /** Nothing yet: it is measured with holds on and off in turn. */
         UNPROVEN,
         /** Holds help; they are seldom off. */
         PROVEN,
-        /** Holds do not help enough; they are let go for a while. */
+        /** Holds do not help enough; they are released for a while. */
         NO_BENEFIT,
-        /** Holds do harm; they are let go for a while. */
+        /** Holds do harm; they are released for a while. */
         HARMFUL
     }
 
@@ -76,7 +76,7 @@ public record TtftEffect(
         classes = List.copyOf(classes);
     }
 
-    /** Where nothing is measured. */
+    /** Creates the effect where nothing is measured. */
     public static TtftEffect unproven(String reason) {
         return new TtftEffect(
                 State.UNPROVEN,

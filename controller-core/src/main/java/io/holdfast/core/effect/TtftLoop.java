@@ -11,54 +11,58 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.random.RandomGenerator;
 
-/** Lets holds go for a window now and then, learns from that whether they help, and lets them go for longer where they do not. */
+/**
+ * Releases holds for a window now and then, learns from that whether they help, and releases them for longer where they
+ * do not.
+ */
 public final class TtftLoop {
     /*
      * Phases
      * ------
-     * STEADY     holds on, until two windows in a row are ready with something held: there is no effect to measure of what
-     *            is not there, and a cache that fills shows another one than a full cache
-     * MEASURING  four windows make a quad, on-off-off-on or off-on-on-off by a coin: within a quad a steady drift cancels,
-     *            and the coin keeps the order from falling in step with anything periodic in the traffic
-     * PROVEN     holds on; one window in each block of twenty, by a coin, is off. Nothing is let go by so few. A detector
-     *            only sends it back to MEASURING
-     * RESTING    no benefit, or harm: holds are let go, for longer each time until they were proven again
+     * STEADY     holds on, until two windows in a row are ready with something held: there is no effect to measure of
+     *            what is not there, and a cache that fills shows another one than a full cache
+     * MEASURING  four windows make a quad, on-off-off-on or off-on-on-off by a coin: within a quad a steady drift
+     *            cancels, and the coin keeps the order from falling in step with anything periodic in the traffic
+     * PROVEN     holds on; one window in each block of twenty, by a coin, is off. Nothing is released by so few. A
+     *            detector only sends it back to MEASURING
+     * RESTING    no benefit, or harm: holds are released, for longer each time until they were proven again
      *
      * When a window counts
      * --------------------
      * How long windows are, and what of one belongs to the arm before it and counts for nothing, is the pacing's.
      *
-     * A window is ready when it has twenty requests, no restart, and in on-windows something held for half of what counts: a
-     * hold that comes late shows in the rest as if there were none. It is not ready when the application limits it: traffic
-     * so thin, against what is usual, that the cache was hardly asked for anything. Time to first token of a nearly
-     * idle engine says how fast it computes, whatever is in its cache: a night of such windows would outvote the day and let
-     * go what helps it. "Usual" is the median of the last twenty windows, ready or not, so a day that stays quiet becomes
-     * usual. A cache that evicts nothing is not application-limited in this sense: requests come, and holds do nothing for
-     * them, which is a finding.
+     * A window is ready when it has twenty requests, no restart, and in on-windows something held for half of what
+     * counts: a hold that comes late shows in the rest as if there were none. It is not ready when the application
+     * limits it: traffic so thin, against what is usual, that the cache was hardly asked for anything. Time to first
+     * token of a nearly idle engine says how fast it computes, whatever is in its cache: a night of such windows would
+     * outvote the day and release what helps it. "Usual" is the median of the last twenty windows, ready or not, so a
+     * day that stays quiet becomes usual. A cache that evicts nothing is not application-limited in this sense:
+     * requests come, and holds do nothing for them, which is a finding.
      *
-     * Windows are not prolonged until they are ready, which would leave a quiet engine in one arm for good; one that is not
-     * ends the quad, and measuring begins with a steady window again, since off windows cost and yield nothing then. What was
-     * measured before stays.
+     * Windows are not prolonged until they are ready, which would leave a quiet engine in one arm for good; one that is
+     * not ends the quad, and measuring begins with a steady window again, since off windows cost and yield nothing
+     * then. What was measured before stays.
      *
      * What is compared
      * ----------------
-     * The logarithms of the window's mean time to first token and of the part of its prompts that was computed, by regressions
-     * on the arm, the logarithm of the mean prompt length and, of times, the mean number of running requests, whose errors
-     * follow one another (evidence has it). Running requests are
-     * partly an effect of what is studied: faster prefill leaves fewer of them. Decoding makes nearly all of their number, so
-     * what this hides of the effect is small, and it is hidden, not made up.
+     * The logarithms of the window's mean time to first token and of the part of its prompts that was computed, by
+     * regressions on the arm, the logarithm of the mean prompt length and, of times, the mean number of running
+     * requests, whose errors follow one another (evidence has it). Running requests are partly an effect of what is
+     * studied: faster prefill leaves fewer of them. Decoding makes nearly all of their number, so what this hides of
+     * the effect is small, and it is hidden, not made up.
      *
      * Guards
      * ------
-     * While requests queue behind a full engine, or wait though nothing runs, there are no off windows: whatever holds save
-     * is needed then. Time between tokens is compared as time to first token is: holds that lengthen it are harmful even where
-     * first tokens come sooner. Engines export no count of errors that would tell ours from a client's, so none is looked at.
+     * While requests queue behind a full engine, or wait though nothing runs, there are no off windows: whatever holds
+     * save is needed then. Time between tokens is compared as time to first token is: holds that lengthen it are
+     * harmful even where first tokens come sooner. Engines export no count of errors that would tell ours from a
+     * client's, so none is looked at.
      */
     private static final long PACED_EVERY_NANOS = 10_000_000_000L;
     private static final int FEWEST_REQUESTS = 20;
     private static final int STEADY_WINDOWS = 2;
     private static final int FIRST_REST = 20;
-    /** Where windows are as short as can be, since traffic does not change as fast. */
+    /** Shortest rest, for windows that are as short as can be, since traffic does not change as fast. */
     private static final long SHORTEST_REST_NANOS = 6_000_000_000_000L;
 
     private static final int MOST_DOUBLINGS = 4;
@@ -73,12 +77,12 @@ public final class TtftLoop {
         RESTING
     }
 
-    /** What is measured of the cache elsewhere. */
+    /** Measurements of the cache that are made elsewhere. */
     public interface Cache {
-        /** How long a block stays that nobody uses. */
+        /** Returns how long a block stays that nobody uses. */
         Optional<Duration> residence();
 
-        /** How long it takes until a prefix is used again. */
+        /** Returns how long it takes until a prefix is used again. */
         Optional<Duration> reuse();
 
         PrefillCost prefill();
@@ -128,7 +132,7 @@ public final class TtftLoop {
     /**
      * Ends windows whose time is over.
      *
-     * @param holding whether anything is held that is let go in an off window
+     * @param holding whether anything is held that is released in an off window
      * @param stall why holds must not be off now
      */
     public void tick(long nanos, boolean holding, Optional<String> stall) {
@@ -164,8 +168,8 @@ public final class TtftLoop {
     }
 
     /**
-     * Begins a shorter window where traffic asks for one by now. Nothing is compared yet, and who starts before the traffic
-     * does would wait for the end of the longest window.
+     * Begins a shorter window where traffic asks for one by now. Nothing is compared yet, and a start before the
+     * traffic begins would wait for the end of the longest window.
      */
     private void paceAnew() {
         if (phase == Phase.STEADY && nowNanos - pacedNanos >= PACED_EVERY_NANOS) {
@@ -197,7 +201,7 @@ public final class TtftLoop {
         }
     }
 
-    /** What the events showed of prompts since the last call. */
+    /** Takes in what the events showed of prompts since the last call. */
     public void used(PrefixUse use) {
         if (counts()) {
             window.used(use);
@@ -217,7 +221,7 @@ public final class TtftLoop {
         window.spoilt("the engine's cache was replaced");
     }
 
-    /** Why what may be let go is not held now; absent when it is. */
+    /** Returns the reason why what may be released is not held now; absent when it is. */
     public Optional<Why> off() {
         if (on()) {
             return Optional.empty();
@@ -231,7 +235,7 @@ public final class TtftLoop {
                 why + ": holds are let go, and tried again later"));
     }
 
-    /** How long holds are on or off at a time while that is measured. */
+    /** Returns how long holds are on or off at a time while that is measured. */
     public Duration windowLength() {
         return Duration.ofNanos(pacing.windowNanos());
     }
@@ -293,7 +297,7 @@ public final class TtftLoop {
         }
     }
 
-    /** Why this window says nothing. */
+    /** Returns the reason why this window says nothing. */
     private Optional<String> notReady() {
         Optional<String> spoilt = window.spoilt();
         if (spoilt.isPresent()) {
@@ -368,7 +372,7 @@ public final class TtftLoop {
         }
     }
 
-    /** On, but for one window by a coin. */
+    /** Begins a block of windows that are on, but for one by a coin. */
     private void provenBlock() {
         begin();
         order = new boolean[settings.offShare() > 0 ? (int) Math.ceil(1 / settings.offShare()) : 1];

@@ -4,7 +4,7 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Optional;
 
-/** How many requests windows usually have, against which one may be too thin. */
+/** Number of requests that windows usually have, against which one may be too thin. */
 final class UsualTraffic {
     private static final int WINDOWS = 20;
     private static final double THIN = 0.2;

@@ -7,13 +7,15 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.TreeMap;
 
-/** What is measured in one window: from the first reading that counts to the last, or by the reports that came meanwhile. */
+/**
+ * Measurements of one window: from the first reading that counts to the last, or by the reports that came meanwhile.
+ */
 final class Window {
     /*
-     * The engine's counters only grow, so a window's mean is the difference of two readings. A counter that fell belongs to
-     * another life of the engine, and one that was missing may have fallen unseen; both spoil the window, and nothing is
-     * filled in. What a router reports is each request by itself, so it needs no differences; where there is enough of it,
-     * it is used in place of the counters, and it knows classes.
+     * The engine's counters only grow, so a window's mean is the difference of two readings. A counter that fell
+     * belongs to another life of the engine, and one that was missing may have fallen unseen; both spoil the window,
+     * and nothing is filled in. What a router reports is each single request, so it needs no differences; where
+     * there is enough of it, it is used in place of the counters, and it knows classes.
      */
     static final int MOST_CLASSES = 8;
     private static final int FEWEST_USERS = 3;
@@ -35,7 +37,7 @@ final class Window {
             OptionalDouble cachedTokens,
             OptionalDouble itlSeconds,
             OptionalDouble itlCount) {
-        /** Absent without the two that matter. */
+        /** Reads the counters; absent without the two that matter. */
         static Optional<Counters> of(EngineReadings readings) {
             OptionalDouble sum = readings.ttftSumSeconds().number();
             OptionalDouble count = readings.ttftCount().number();
@@ -76,7 +78,7 @@ final class Window {
         }
     }
 
-    /** What the events show of requests that use held prefixes. */
+    /** Use that requests make of held prefixes, by the events. */
     private static final class Use {
         private double requests;
         private double promptTokens;
@@ -151,12 +153,12 @@ final class Window {
         spoilt = Optional.of(why);
     }
 
-    /** What spoilt it, if anything did. */
+    /** Returns what spoilt it, if anything did. */
     Optional<String> spoilt() {
         return spoilt;
     }
 
-    /** What is missing of the counters, which nobody needs where there are reports. */
+    /** Returns what is missing of the counters, which nobody needs where there are reports. */
     Optional<String> untold() {
         return untold;
     }
@@ -176,18 +178,18 @@ final class Window {
         return count >= 1 && seconds > 0 ? Optional.of(seconds / count) : Optional.empty();
     }
 
-    /** How many requests there were, as far as anybody tells. */
+    /** Returns how many requests there were, as far as anybody tells. */
     double served() {
         double counted = first.isPresent() && last.isPresent() ? last.get().count - first.get().count : 0;
         return Math.max(Math.max(counted, use.seen), reported.count);
     }
 
-    /** How many requests were reported. */
+    /** Returns how many requests were reported. */
     int reported() {
         return reported.count;
     }
 
-    /** How many of them used a held prefix. */
+    /** Returns how many of them used a held prefix. */
     double users() {
         return use.requests;
     }
@@ -226,7 +228,7 @@ final class Window {
         return reported.count > 0 ? reported.measured().computed() : OptionalDouble.empty();
     }
 
-    /** What was reported of each class that has at least so many requests. */
+    /** Returns what was reported of each class that has at least so many requests. */
     Map<String, Measured> classes(int fewest) {
         Map<String, Measured> measured = new TreeMap<>();
         byClass.forEach((name, sums) -> {
@@ -237,7 +239,10 @@ final class Window {
         return measured;
     }
 
-    /** By the reports where there are at least so many, and otherwise by the counters; absent where neither has as many. */
+    /**
+     * Measures by the reports where there are at least so many, and otherwise by the counters; absent where neither has
+     * as many.
+     */
     Optional<Measured> measured(int fewest) {
         if (spoilt.isPresent()) {
             return Optional.empty();

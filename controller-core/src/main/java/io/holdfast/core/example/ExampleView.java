@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * What an example has seen so far.
+ * A view of what an example has seen so far.
  *
  * @param left how much longer it notes what is stored; zero once it has ended
  * @param requests that stored something while it ran and whose prompts are known from their first block on

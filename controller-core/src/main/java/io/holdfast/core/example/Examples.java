@@ -18,18 +18,18 @@ import java.util.Optional;
 /** Notes the prompts of one engine's requests while somebody shows what is to be held; confined to one thread. */
 public final class Examples {
     /*
-     * A request is noted by the path that its prompt has in the tree, when its stores are heard: a later chunk of the same
-     * prompt replaces what the earlier ones were noted as. A request that finds its whole prompt in the cache stores
-     * nothing and is not seen; who shows an example has to send something new behind the prefix.
+     * A request is noted by the path that its prompt has in the tree, when its stores are heard: a later chunk of the
+     * same prompt replaces what the earlier ones were noted as. A request that finds its whole prompt in the cache
+     * stores nothing and is not seen; who shows an example has to send something new behind the prefix.
      *
-     * Everything is bounded: examples that run and that are remembered, their length, prompts of each, and the names and
-     * tokens of blocks in all of them together. What does not fit is counted.
+     * Everything is bounded: examples that run and that are remembered, their length, prompts of each, and the names
+     * and tokens of blocks in all of them together. What does not fit is counted.
      *
      * Where prompts part is a prefix that several share, so the prefixes of an example are all that two prompts have in
      * common and the prompts themselves. Each is known by its last block, whose name stands for all before it.
      */
 
-    /** An example ends by itself after this time. */
+    /** Time after which an example ends automatically. */
     public static final Duration LONGEST = Duration.ofMinutes(10);
 
     private static final int MOST_RUNNING = 4;
@@ -40,7 +40,7 @@ public final class Examples {
 
     private final TreeView tree;
     private final Map<Long, Example> examples = new LinkedHashMap<>();
-    /** Of blocks that were stored while an example ran. */
+    /** Tokens of blocks that were stored while an example ran. */
     private final Map<Long, int[]> tokens = new HashMap<>();
 
     private long nextId = 1;
@@ -127,7 +127,7 @@ public final class Examples {
         return found.map(this::view);
     }
 
-    /** What it has seen so far; absent where there is none of this number. */
+    /** Returns what the example has seen so far; absent where there is none of this number. */
     public Optional<ExampleView> view(long id) {
         return Optional.ofNullable(examples.get(id)).map(this::view);
     }

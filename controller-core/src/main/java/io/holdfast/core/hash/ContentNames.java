@@ -10,24 +10,25 @@ import java.util.Objects;
  *
  * <h2>The rule</h2>
  *
- * A block's <em>local</em> hash is the XXH3-64, seed 1337, of its tokens, four bytes each and the lowest first. The name of a
- * first block is its local hash; the name of any other is the XXH3-64, seed 1337, of its parent's name and its local hash,
- * eight bytes each and the lowest first. Other indexers of KV caches name blocks so too. Zero is no name: one stands for it.
+ * A block's <em>local</em> hash is the XXH3-64, seed 1337, of its tokens, four bytes each and the lowest first. The
+ * name of a first block is its local hash; the name of any other is the XXH3-64, seed 1337, of its parent's name and
+ * its local hash, eight bytes each and the lowest first. Other indexers of KV caches name blocks so too. Zero is no
+ * name: one stands for it.
  *
  * <h2>Namespaces</h2>
  *
- * The same tokens under another salt or another LoRA adapter are another block. A <em>namespace</em> is a number for such a
- * pair, zero for neither: the XXH3-64 of the numbers of both texts, which are those of extras, below, and zero for none. It
- * stands where a first block's parent would: the first block is chained to it. So local hashes say nothing of salts,
- * everything below the first block follows by itself, and two namespaces share a name only as two different blocks would,
- * by a collision of 64 bits. How other indexers fold in a salt or an adapter changed from version to version: names agree
- * with theirs outside namespaces only.
+ * The same tokens under another salt or another LoRA adapter are another block. A <em>namespace</em> is a number for
+ * such a pair, zero for neither: the XXH3-64 of the numbers of both texts, which are those of extras, below, and zero
+ * for none. It stands where a first block's parent would: the first block is chained to it. So local hashes say nothing
+ * of salts, everything below the first block follows automatically, and two namespaces share a name only as two
+ * different blocks would, by a collision of 64 bits. How other indexers fold in a salt or an adapter changed from
+ * version to version: names agree with theirs outside namespaces only.
  *
  * <h2>What else is in a block</h2>
  *
- * Placeholder tokens of an image are the same for every image. Its identifier is an <em>extra</em> of each block that it
- * touches; its number is the XXH3-64 of the identifier's UTF-8 and is chained to that block's local hash. Several are first
- * chained to each other, in their order in the prompt, so that a block has one such number at most.
+ * Placeholder tokens of an image are the same for every image. Its identifier is an <em>extra</em> of each block that
+ * it touches; its number is the XXH3-64 of the identifier's UTF-8 and is chained to that block's local hash. Several
+ * are first chained to each other, in their order in the prompt, so that a block has one such number at most.
  */
 public final class ContentNames {
     /** The namespace of blocks that have neither salt nor LoRA adapter. */

@@ -20,14 +20,14 @@ import java.util.Objects;
 /**
  * The hash XXH3 with one seed, 64 and 128 bits wide, of bytes, of two numbers and of tokens.
  *
- * <p>It never changes and its functions allocate nothing, so that threads may share it. It is fast and spreads well; it is no
- * protection against somebody who looks for collisions.
+ * <p>It never changes and its functions allocate nothing, so that threads may share it. It is fast and spreads well; it
+ * is no protection against somebody who looks for collisions.
  *
  * <h2>Lengths</h2>
  *
  * The algorithm is several, by the length of the input: up to 16 bytes and up to 240 bytes it mixes the input with the
- * secret and the seed directly; beyond that eight lanes run over stripes of 64 bytes, scrambled after every sixteen, with a
- * secret that the seed has changed.
+ * secret and the seed directly; beyond that eight lanes run over stripes of 64 bytes, scrambled after every sixteen,
+ * with a secret that the seed has changed.
  *
  * <h2>Lanes in pairs</h2>
  *
@@ -37,8 +37,8 @@ import java.util.Objects;
  *
  * <h2>Tokens</h2>
  *
- * Tokens are hashed where they are, without a copy to bytes, by a class of its own: one reader behind both would leave its
- * dispatch in the innermost loop.
+ * Tokens are hashed where they are, without a copy to bytes, by a class of its own: one reader behind both would leave
+ * its dispatch in the innermost loop.
  */
 public final class Xxh3 {
     /** The last length that the lanes are not used for. */
@@ -166,7 +166,7 @@ public final class Xxh3 {
                 + lanes(input, from, length, secret, 48, PRIME64_5, PRIME32_1, mergeAt));
     }
 
-    /** What one pair of lanes, given by its offset in a stripe, adds to the long form's sum. */
+    /** Returns what one pair of lanes, given by its offset in a stripe, adds to the long form's sum. */
     private static long lanes(
             byte[] input, int from, int length, byte[] secret, int pair, long evenStart, long oddStart, int mergeAt) {
         long even = evenStart;

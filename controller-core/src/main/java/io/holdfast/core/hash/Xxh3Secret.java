@@ -10,7 +10,7 @@ final class Xxh3Secret {
     static final int LENGTH = 192;
     static final int STRIPE = 64;
 
-    /** Where the secret's last stripe begins: sixteen stripes of input, a word of the secret each, lead there. */
+    /** Start of the secret's last stripe: sixteen stripes of input, a word of the secret each, lead there. */
     static final int SCRAMBLE = LENGTH - STRIPE;
 
     static final long PRIME32_1 = 0x9E3779B1L;
@@ -46,7 +46,9 @@ final class Xxh3Secret {
         return at(offset) ^ at(offset + Long.BYTES);
     }
 
-    /** The secret of a seed, for the long form: the seed is added to every even word and subtracted from every odd one. */
+    /**
+     * The secret of a seed, for the long form: the seed is added to every even word and subtracted from every odd one.
+     */
     static byte[] seeded(long seed) {
         byte[] seeded = new byte[LENGTH];
         for (int i = 0; i < LENGTH; i += 2 * Long.BYTES) {

@@ -17,7 +17,7 @@ final class HeadGroup {
     private int earliest = Integer.MAX_VALUE;
     private long promptTokens;
     private long againTokens;
-    /** Absent before the second request. */
+    /** Example of two requests; absent before the second. */
     private Optional<Example> example = Optional.empty();
 
     private boolean kept = true;
@@ -64,7 +64,7 @@ final class HeadGroup {
         return againTokens;
     }
 
-    /** Whether it is still one of those that are followed. */
+    /** Returns true if it is still one of those that are followed. */
     boolean kept() {
         return kept;
     }

@@ -3,9 +3,9 @@ package io.holdfast.core.head;
 /**
  * Cuts tokens into pieces at places that the tokens themselves tell.
  *
- * <p>Where a piece ends depends on its last eight tokens, so that after a token which was changed, added or left out the
- * cuts are soon the same again, and so are the pieces: equal content has equal pieces, wherever it stands. A piece has 8 to
- * 128 tokens, about 24 on average. What is left at the end belongs to a piece that has not ended.
+ * <p>Where a piece ends depends on its last eight tokens, so that after a token which was changed, added or left out
+ * the cuts are soon the same again, and so are the pieces: equal content has equal pieces, wherever it stands. A piece
+ * has 8 to 128 tokens, about 24 on average. What is left at the end belongs to a piece that has not ended.
  */
 final class Pieces {
     static final int LEAST = 8;
@@ -59,7 +59,7 @@ final class Pieces {
         return end;
     }
 
-    /** Of its tokens alone. */
+    /** Returns the hash of its tokens alone. */
     long hash() {
         return hash;
     }

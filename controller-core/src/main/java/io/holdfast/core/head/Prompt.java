@@ -5,15 +5,18 @@ import java.util.Optional;
 
 /** A prompt that is remembered, for those after it to be compared with. */
 final class Prompt {
-    /** From 1 on, in the order in which they came. */
+    /** Number from 1 on, in the order in which prompts came. */
     final int number;
 
     int[] tokens;
-    /** Where its first piece begins that was not looked at. */
+    /** Start of its first piece that was not looked at. */
     int cutFrom;
 
     private Optional<HeadGroup> group = Optional.empty();
-    /** Where it parts from the one that it was compared with, and what is the same after that; where it is in a group. */
+    /**
+     * Token at which it parts from the prompt that it was compared with, and how many are the same after that; where it
+     * is in a group.
+     */
     int parting;
 
     int same;

@@ -37,7 +37,7 @@ final class RecentKeys {
         return NONE;
     }
 
-    /** What number a key has, or {@link #NONE}. */
+    /** Returns the number of a key, or {@link #NONE}. */
     int get(long key) {
         int from = ((int) key & (hands.length - 1)) * WAYS;
         for (int place = from; place < from + WAYS; place++) {

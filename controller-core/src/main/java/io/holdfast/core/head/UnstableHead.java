@@ -50,7 +50,7 @@ public record UnstableHead(
     }
 
     /**
-     * Where two requests part. These are tokens of prompts: not to be shown unless somebody asks for them.
+     * Place at which two requests part. These are tokens of prompts: not to be shown unless somebody asks for them.
      *
      * @param from the first token that differs, counted from 0
      * @param before the tokens before it, the same in both

@@ -12,8 +12,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Finds requests that share most of their tokens and yet no cache can spare them, since they differ early: a date or an id
- * in the first line, tools in another order each time.
+ * Finds requests that share most of their tokens and yet no cache can spare them, since they differ early: a date or an
+ * id in the first line, tools in another order each time.
  *
  * <p>It is told of the prompts that an engine computed, by one thread.
  */
@@ -21,25 +21,27 @@ public final class UnstableHeads {
     /*
      * What is looked for
      * ------------------
-     * A block is named by its tokens and by all before them. So after one token that differs nothing of a prompt is found
-     * in the cache, though it says what the last one said. That is content which was computed before, and is computed again
-     * under another chain of blocks. Each word of this counts:
+     * A block is named by its tokens and by all before them. So after one token that differs nothing of a prompt is
+     * found in the cache, though it says what the last one said. That is content which was computed before, and is
+     * computed again under another chain of blocks. Each word of this counts:
      *   - Content: tokens are cut into pieces where the tokens themselves tell (Pieces), so that a piece is recognised
      *     wherever it stands, and one that was inserted does not shift the rest.
      *   - Computed: what was found in the cache costs nothing and is not looked at. So a system prompt before different
-     *     texts is no finding, as long as it is found; nor is the next turn of a conversation, nor another answer to it.
-     *   - Under another chain: each piece is remembered with the block in which it ends, whose hash names all before it.
-     *     Content that was lost and is stored again as it was has the same block. Then the engine lost it, which is what
-     *     residence and shared prefixes tell of; its head is as stable as can be. Also a prompt that is sent again.
+     *     texts is no finding, as long as it is found; nor is the next turn of a conversation, nor another answer to
+     *     it.
+     *   - Under another chain: each piece is remembered with the block in which it ends, whose hash names all before
+     *     it. Content that was lost and is stored again as it was has the same block. Then the engine lost it, which is
+     *     what residence and shared prefixes tell of; its head is as stable as can be. Also a prompt that is sent
+     *     again.
      *
      * What is a finding
      * -----------------
-     * The pieces of a prompt that came again point to the prompts that had them last. The one to which most of them point
-     * is compared token by token: from which one on do they differ? After that, at least LEAST_SAME tokens must be the same
-     * in content, and at least half of those up to the last that is: what was changed is then shorter than what was
-     * not, and moving it is worth the trouble. A few common phrases in long texts that differ are no finding. Documents
-     * that come in another order are one; documents of which each request brings others are none, but for those
-     * requests that happen to bring mostly the same. What follows the last piece that is the same does not count:
+     * The pieces of a prompt that came again point to the prompts that had them last. The one to which most of them
+     * point is compared token by token: from which one on do they differ? After that, at least LEAST_SAME tokens must
+     * be the same in content, and at least half of those up to the last that is: what was changed is then shorter than
+     * what was not, and moving it is worth the trouble. A few common phrases in long texts that differ are no finding.
+     * Documents that come in another order are one; documents of which each request brings others are none, but for
+     * those requests that happen to bring mostly the same. What follows the last piece that is the same does not count:
      * that is the user's text.
      *
      * Prompts that point to each other make a group. It is told of from LEAST_REQUESTS on, since a text that somebody
@@ -49,9 +51,9 @@ public final class UnstableHeads {
      * Bounds
      * ------
      * The pieces of some six million tokens, the tokens of the last prompts up to four million, MOST_GROUPS groups, of
-     * which that with the least computed again goes when another one comes: 23 MB at most, 6 MB of it from the beginning.
-     * Content that comes again later than that is not recognised, so what is told is a lower bound; about a piece of each
-     * stretch that is the same is missing as well.
+     * which that with the least computed again goes when another one comes: 23 MB at most, 6 MB of it from the
+     * beginning. Content that comes again later than that is not recognised, so what is told is a lower bound; about a
+     * piece of each stretch that is the same is missing as well.
      */
 
     /** Less content that is the same is none. */
@@ -70,7 +72,7 @@ public final class UnstableHeads {
 
     /** Pieces of one prompt that another one, or a group of others, had before. */
     private static final class Pointed {
-        /** Of several the last. */
+        /** The prompt that had the pieces; of several, the last. */
         private Prompt prompt;
 
         private final Optional<HeadGroup> group;
@@ -113,9 +115,12 @@ public final class UnstableHeads {
     }
 
     private final Pieces cut = new Pieces();
-    /** Which prompt had a piece last, by its content. */
+    /** Number of the prompt that had a piece last, by its content. */
     private final RecentKeys contents = new RecentKeys(MOST_PIECES);
-    /** Which prompt had a piece there, by its content and the block in which it ends; and which ended with a block. */
+    /**
+     * Number of the prompt that had a piece there, by its content and the block in which it ends; and of the one that
+     * ended with a block.
+     */
     private final RecentKeys places = new RecentKeys(MOST_PIECES);
 
     private final Prompt nobody = new Prompt(RecentKeys.NONE, new int[0], 0);
@@ -132,8 +137,8 @@ public final class UnstableHeads {
     }
 
     /**
-     * Takes what a request showed of its prompt, as {@link RequestListener#prompt} tells it; one of which a token or the
-     * beginning is not known is passed over.
+     * Takes what a request showed of its prompt, as {@link RequestListener#prompt} tells it; one of which a token or
+     * the beginning is not known is passed over.
      */
     public void prompt(VisibleRequest request, int before, EngineBlocks tree, BlockTokens tokens) {
         long[] path = tree.path(request.lastBlock());
@@ -282,7 +287,7 @@ public final class UnstableHeads {
         }
     }
 
-    /** What was found so far, that with the most tokens computed again first. */
+    /** Returns what was found so far, that with the most tokens computed again first. */
     public List<UnstableHead> found() {
         return groups.stream()
                 .filter(group -> group.requests() >= LEAST_REQUESTS)

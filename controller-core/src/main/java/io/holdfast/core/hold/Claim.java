@@ -3,7 +3,7 @@ package io.holdfast.core.hold;
 import java.time.Duration;
 
 /**
- * What one requester wants of a hold.
+ * A requester's wish for a hold.
  *
  * @param requester empty where it has no name
  * @param measured whether it lets the hold go to be measured
@@ -45,17 +45,17 @@ record Claim(
                 nowNanos + kept.leftAtMost().toNanos());
     }
 
-    /** The prefix was used then. What was known when the end was set last has no say any more. */
+    /** Returns the claim after a use at that time; one from before the end was set last does not count any more. */
     Claim used(long nanos) {
         return nanos > setNanos ? usedNow(nanos) : this;
     }
 
-    /** Somebody says that the prefix is used now, after whatever was said about its end before. */
+    /** Returns the claim after a use now, whatever was reported about its end before. */
     Claim usedNow(long nowNanos) {
         return lease.refreshOnHit() ? runsAtLeast(lease.length(), nowNanos) : this;
     }
 
-    /** The same for another lease from the last use on, and never for less time than it has. */
+    /** Returns this claim with another lease from the last use on, and never with less time than it has. */
     Claim lasting(Lease other) {
         if (other.equals(lease)) {
             return this;
@@ -81,7 +81,7 @@ record Claim(
                         Math.max(fresh.lastNanos, endNanos));
     }
 
-    /** From now on it runs for so long, whether that is more or less than before. */
+    /** Returns the claim with so long a lease from now on, whether that is more or less than before. */
     Claim extended(Duration length, long nowNanos) {
         return runs(length, nowNanos, Math.min(nowNanos + length.toNanos(), lastNanos));
     }
@@ -103,7 +103,7 @@ record Claim(
         return !requester.isEmpty();
     }
 
-    /** Why it is over, once it is. */
+    /** Returns the reason why it is over, once it is. */
     String whyOver() {
         String whose = hasName() ? "the lease of its last requester, " + requester + "," : "its lease";
         if (endNanos == lastNanos && lease.atMost().compareTo(runs) > 0) {

@@ -3,7 +3,7 @@ package io.holdfast.core.hold;
 import java.time.Duration;
 
 /**
- * What one requester may still want of a hold.
+ * A view of what one requester may still want of a hold.
  *
  * @param requester by the name that it gave itself; empty where it gave none
  * @param measured whether it lets the hold go now and then to be measured
@@ -12,7 +12,7 @@ import java.time.Duration;
  */
 public record ClaimView(
         String requester, Lease lease, int weight, boolean measured, Duration left, Duration leftAtMost) {
-    /** Of one who wants it held throughout. */
+    /** Creates the view of a requester that wants it held throughout. */
     public ClaimView(String requester, Lease lease, int weight, Duration left, Duration leftAtMost) {
         this(requester, lease, weight, false, left, leftAtMost);
     }

@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
 
-/** What is wanted of one hold by those who asked for it: it ends with the last claim. Never empty, never changed. */
+/** Claims on one hold, which ends with the last of them. Never empty, never changed. */
 public final class Claims {
     static final int MOST = 64;
 
@@ -28,7 +28,7 @@ public final class Claims {
                 kept.stream().map(claim -> Claim.restored(claim, nowNanos)).toList());
     }
 
-    /** Whether a request with a name may join: those without are holds of their own. */
+    /** Returns true if a request with a name may join: requests without one are holds of their own. */
     boolean shared() {
         return all.getFirst().hasName();
     }
@@ -41,7 +41,7 @@ public final class Claims {
         return all.size() >= MOST;
     }
 
-    /** With this one's claim, or with the one that it had renewed. */
+    /** Returns these claims with that of the request, new or renewed. */
     Claims with(HoldRequest request, long nowNanos) {
         if (has(request.requester())) {
             return each(
@@ -61,7 +61,7 @@ public final class Claims {
         return refreshed() ? each(claim -> true, claim -> claim.usedNow(nowNanos)) : this;
     }
 
-    /** Of one requester, or of all where none is named. */
+    /** Extends the claim of one requester, or of all where none is named. */
     Claims extended(Optional<String> requester, Duration length, long nowNanos) {
         return each(
                 claim -> requester.map(claim.requester()::equals).orElse(true),
@@ -84,12 +84,12 @@ public final class Claims {
         return keeping(claim -> !claim.requester().equals(requester));
     }
 
-    /** Whether a use prolongs any. */
+    /** Returns true if a use prolongs any claim. */
     boolean refreshed() {
         return all.stream().anyMatch(claim -> claim.lease().refreshOnHit());
     }
 
-    /** Whether all let the hold go to be measured. */
+    /** Returns true if all accept that the hold is released to be measured. */
     boolean measured() {
         return all.stream().allMatch(Claim::measured);
     }

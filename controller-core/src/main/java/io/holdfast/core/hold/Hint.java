@@ -1,6 +1,6 @@
 package io.holdfast.core.hold;
 
-/** What an application or a router knows of a conversation and events do not tell. */
+/** A hint by an application or a router about a conversation, which events do not tell. */
 public enum Hint {
     /** A request went over this prefix, whether the engine stored anything for it or not. */
     USED,

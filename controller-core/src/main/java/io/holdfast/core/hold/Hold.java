@@ -5,18 +5,18 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * One hold as the controller keeps it: what is wanted, and the pin that keeps it, if there is one. The hold stays until its
- * lease ends; its pin may come and go.
+ * One hold as the controller keeps it: what is wanted, and the pin that keeps it, if there is one. The hold stays until
+ * its lease ends; its pin may come and go.
  *
- * @param request the wished path, as it was asked for first; of an automatic hold the planner wrote it
+ * @param request the wished path, as it was requested first; of an automatic hold the planner wrote it
  * @param claims who wants it, and until when
- * @param timesAsked how often it was asked for
+ * @param timesAsked how often it was requested
  * @param lastBlock the block whose pin holds it; meaningless while {@code pinnedBlocks} is 0
  * @param pinnedBlocks blocks down to there, which may be more than are wanted; 0 unless pinned
  * @param sinceNanos when it was registered
  * @param retryNanos not to be pinned before this time
- * @param timesLost how often the engine let go of it
- * @param evidence how it was known, the last time, that the engine let go; empty when it never did
+ * @param timesLost how often the engine released it
+ * @param evidence how it was known, the last time, that the engine released it; empty when it never did
  * @param provenNanos when the engine was last seen to have it, a request's own hit aside; before all time where never
  * @param reason why it is in this state
  */
@@ -55,12 +55,12 @@ public record Hold(
         return to(HoldState.HELD, block, blocks, retryNanos, timesLost, evidence, newReason);
     }
 
-    /** Wanted still, and not pinned. */
+    /** Returns this hold as wanted still, and not pinned. */
     public Hold waiting(long notBeforeNanos, String newReason) {
         return to(waits() ? state : HoldState.REQUESTED, 0, 0, notBeforeNanos, timesLost, evidence, newReason);
     }
 
-    /** Wanted still, though the engine let go of it. */
+    /** Returns this hold as wanted still, though the engine released it. */
     public Hold lost(String newEvidence) {
         return to(HoldState.LOST, 0, 0, retryNanos, timesLost + 1, newEvidence, "");
     }
@@ -104,7 +104,7 @@ public record Hold(
         return with(more ? again : request, others, timesAsked + 1, provenNanos);
     }
 
-    /** The same prefix with its tokens, which were not known when it was asked for. */
+    /** Returns this hold with its tokens, which were not known when it was requested. */
     Hold told(HoldRequest known) {
         return with(known, claims, timesAsked, provenNanos);
     }
@@ -132,7 +132,7 @@ public record Hold(
                 reason);
     }
 
-    /** Where room is short, what is heavier is taken first. */
+    /** Returns the weight: where room is short, the heavier hold is taken first. */
     public int weight() {
         return claims.weight();
     }
@@ -141,7 +141,7 @@ public record Hold(
         return state == HoldState.RELEASED;
     }
 
-    /** Whether it is to be pinned as soon as it can be. */
+    /** Returns true if it is to be pinned as soon as it can be. */
     public boolean waits() {
         return state == HoldState.REQUESTED || state == HoldState.LOST;
     }
@@ -150,12 +150,12 @@ public record Hold(
         return origin == HoldOrigin.AUTOMATIC;
     }
 
-    /** Whether it may be let go for a while, to measure what holding does or because it does nothing. */
+    /** Returns true if it may be released for a while, to measure what holding does or because it does nothing. */
     public boolean measured() {
         return automatic() || claims.measured();
     }
 
-    /** Of what is wanted, blocks that are pinned. */
+    /** Returns the number of requested blocks that are pinned. */
     public int heldBlocks() {
         return Math.min(pinnedBlocks, request.blocks());
     }
@@ -166,7 +166,7 @@ public record Hold(
     }
 
     /**
-     * As people see it.
+     * Returns the hold as people see it.
      *
      * @param hitNanos when a request was last seen to find all of it in the cache, before all time where never
      * @param order larger than that of any view that was taken before

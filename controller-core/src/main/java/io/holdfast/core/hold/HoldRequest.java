@@ -6,8 +6,8 @@ import java.util.Arrays;
 import java.util.Optional;
 
 /**
- * A wish to keep one prefix: the engine's hashes of its blocks, root first, its tokens if known, how long, and perhaps for
- * whom; every hold ages.
+ * A wish to keep one prefix: the engine's hashes of its blocks, root first, its tokens if known, how long, and perhaps
+ * for whom; every hold ages.
  */
 public final class HoldRequest implements Prefix {
     public static final int MOST_WEIGHT = 100;
@@ -25,13 +25,13 @@ public final class HoldRequest implements Prefix {
         this(blocks, Lease.absolute(lease));
     }
 
-    /** The same with a lease of any kind. */
+    /** Requests a prefix with a lease of any kind. */
     public HoldRequest(long[] blocks, Lease lease) {
         this(blocks.clone(), Optional.empty(), lease, 1, "", false);
     }
 
     /**
-     * The same with its tokens, which some ways to hold it need.
+     * Requests a prefix with its tokens, which some ways to hold it need.
      *
      * @throws IllegalArgumentException where they do not fill the blocks
      */
@@ -39,7 +39,7 @@ public final class HoldRequest implements Prefix {
         this(blocks, tokens, Lease.absolute(lease));
     }
 
-    /** The same with a lease of any kind. */
+    /** Requests a prefix with its tokens and a lease of any kind. */
     public HoldRequest(long[] blocks, int[] tokens, Lease lease) {
         this(blocks.clone(), Optional.of(tokens.clone()), lease, 1, "", false);
         if (tokens.length == 0 || tokens.length % blocks.length != 0) {
@@ -63,7 +63,7 @@ public final class HoldRequest implements Prefix {
     }
 
     /**
-     * The same with a weight: where room is short, what is heavier is taken first.
+     * Returns this request with a weight: where room is short, the heavier hold is taken first.
      *
      * @throws IllegalArgumentException where it is not 1 to 100
      */
@@ -76,7 +76,8 @@ public final class HoldRequest implements Prefix {
     }
 
     /**
-     * The same for somebody with a name: all who ask for the same prefix share one hold, and asking again renews.
+     * Returns this request under a requester's name: all who ask for the same prefix share one hold, and asking again
+     * renews it.
      *
      * @throws IllegalArgumentException where that is no name
      */
@@ -88,7 +89,7 @@ public final class HoldRequest implements Prefix {
         return new HoldRequest(blocks, tokens, lease, weight, name, measured);
     }
 
-    /** Whether a requester may call itself that: 1 to 64 printable characters, not all of them blank. */
+    /** Returns true if a requester may call itself that: 1 to 64 printable characters, not all of them blank. */
     public static boolean isName(String name) {
         return !name.isBlank()
                 && name.codePointCount(0, name.length()) <= LONGEST_REQUESTER
@@ -118,14 +119,14 @@ public final class HoldRequest implements Prefix {
         return blocks[depth];
     }
 
-    /** The same with its tokens, which fill its blocks. */
+    /** Returns this request with its tokens, which fill its blocks. */
     public HoldRequest withTokens(int[] known) {
         return new HoldRequest(blocks, Optional.of(known.clone()), lease, weight, requester, measured);
     }
 
     /**
-     * The same for somebody who lets it go now and then, so that what it does to time to first token is measured, and for
-     * longer where it does not help.
+     * Returns this request for a requester that releases it now and then, so that its effect on time to first token is
+     * measured, and for longer where it does not help.
      */
     public HoldRequest toBeMeasured() {
         return new HoldRequest(blocks, tokens, lease, weight, requester, true);
@@ -140,12 +141,12 @@ public final class HoldRequest implements Prefix {
         return largest;
     }
 
-    /** The tokens of the prefix; absent where it was asked for by the names of its blocks. */
+    /** Returns the tokens of the prefix; absent where it was requested by the names of its blocks. */
     public Optional<int[]> tokens() {
         return tokens.map(int[]::clone);
     }
 
-    /** How many tokens of it are known: all, or none. */
+    /** Returns the number of its tokens that are known: all, or none. */
     public int tokenCount() {
         return tokens.map(known -> known.length).orElse(0);
     }
@@ -156,7 +157,7 @@ public final class HoldRequest implements Prefix {
                 .orElseGet(() -> new int[0]);
     }
 
-    /** What it takes to remember it, in names of blocks, which have eight bytes; a token has four. */
+    /** Returns the memory it takes, in names of blocks, which have eight bytes; a token has four. */
     public int size() {
         return blocks.length + tokens.map(known -> known.length / 2).orElse(0);
     }
@@ -165,7 +166,7 @@ public final class HoldRequest implements Prefix {
         return lease;
     }
 
-    /** What is heavier is taken first where room is short: 1 to 100. */
+    /** Returns the weight, 1 to 100: where room is short, the heavier hold is taken first. */
     public int weight() {
         return weight;
     }
@@ -175,12 +176,12 @@ public final class HoldRequest implements Prefix {
         return requester;
     }
 
-    /** Whether it may be let go for a while to measure what it does. */
+    /** Returns true if it may be released for a while to measure what it does. */
     public boolean measured() {
         return measured;
     }
 
-    /** Whether both are the same blocks. */
+    /** Returns true if both are the same blocks. */
     boolean samePrefix(HoldRequest other) {
         return blocks.length == other.blocks.length && blocks[blocks.length - 1] == other.blocks[blocks.length - 1];
     }

@@ -1,6 +1,6 @@
 package io.holdfast.core.hold;
 
-/** How far a hold has come. */
+/** Stages of a hold. */
 public enum HoldState {
     /** Wanted, not pinned: the reason says what it waits for. */
     REQUESTED,

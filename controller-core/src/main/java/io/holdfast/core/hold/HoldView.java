@@ -7,11 +7,11 @@ import java.util.Optional;
 /**
  * One hold as people see it.
  *
- * @param wantedBlocks blocks of the prefix that was asked for
+ * @param wantedBlocks blocks of the requested prefix
  * @param heldBlocks of those, blocks pinned now
  * @param beyondTokens what is pinned beyond the prefix, because the engine can only pin where an insertion ended
- * @param timesLost how often the engine let go of it
- * @param timesAsked how often it was asked for: once, unless several requesters share it or one renewed its lease
+ * @param timesLost how often the engine released it
+ * @param timesAsked how often it was requested: once, unless several requesters share it or one renewed its lease
  * @param weight of its heaviest claim
  * @param leaseLeft of the claim that runs longest; zero once it is over
  * @param claims who wants it, and until when; none once it is over
@@ -36,7 +36,7 @@ public record HoldView(
         String reason,
         long order) {
 
-    /** The same as it is when nobody looks after it any more. */
+    /** Returns this view as it is when nobody looks after the hold any more. */
     public HoldView abandoned(boolean stillPinned, String why) {
         return new HoldView(
                 id,

@@ -22,7 +22,7 @@ import java.util.stream.Stream;
 public final class Holds {
     private static final int MOST_LEAVING = 16 * 1_024;
     public static final int MOST_LIVING = 1024;
-    /** Of all that live: 32 MiB of names. */
+    /** Most blocks of all living holds: 32 MiB of names. */
     public static final int MOST_BLOCKS = 4 << 20;
 
     private static final int REMEMBERED = 64;
@@ -31,7 +31,7 @@ public final class Holds {
     private final TreeView tree;
     private final WantedPrefixes prefixes;
     private final Map<Long, Hold> living = new LinkedHashMap<>();
-    /** As they were last seen: the names of their blocks are not kept. */
+    /** Holds that are over, as they were last seen: the names of their blocks are not kept. */
     private final Map<Long, HoldView> over = new LinkedHashMap<>();
 
     private final Map<Long, Undecided> awaitingDecision = new LinkedHashMap<>();
@@ -43,7 +43,7 @@ public final class Holds {
     private long views;
     private final Map<Hint, Long> hints = new EnumMap<>(Hint.class);
 
-    /** Who asked for a hold, and until when they wait to hear of it. */
+    /** Requesters of a hold, and until when they wait to hear of it. */
     private record Undecided(List<CompletableFuture<HoldView>> answers, long untilNanos) {}
 
     /** Answers are completed by {@code answering}: when, and on which thread, is for it to say. */
@@ -87,8 +87,8 @@ public final class Holds {
     }
 
     /**
-     * Has a request with a requester join the living hold of its prefix, or renews what that requester has in it; absent
-     * where there is none to join.
+     * Has a request with a requester join the living hold of its prefix, or renews what that requester has in it;
+     * absent where there is none to join.
      *
      * @throws RejectedExecutionException with one sentence, where it has as many requesters as it may have
      */
@@ -112,8 +112,9 @@ public final class Holds {
     }
 
     /**
-     * Has a requested hold that is not given up run for so long from now, for one of its requesters or for all; never beyond
-     * a cap. Answers the hold as it is then; absent where there is none of this number, or none of that requester's.
+     * Has a requested hold that is not given up run for so long from now, for one of its requesters or for all; never
+     * beyond a cap. Answers the hold as it is then; absent where there is none of this number, or none of that
+     * requester's.
      */
     public Optional<HoldView> extend(long id, Optional<String> requester, Duration length) {
         living(id)
@@ -126,8 +127,8 @@ public final class Holds {
     }
 
     /**
-     * Ends what one requester wants of a hold; with the last of them the hold expires. Absent where that requester wants
-     * nothing of it.
+     * Ends what one requester wants of a hold; with the last of them the hold expires. Absent where that requester
+     * wants nothing of it.
      */
     public Optional<Hold> leave(long id, String requester) {
         Optional<Hold> found = living(id).filter(hold -> hold.claims().has(requester));
@@ -139,7 +140,7 @@ public final class Holds {
         return found.flatMap(hold -> living(id));
     }
 
-    /** Ends what one requester wants of the hold of exactly this prefix; absent where there is no such hold. */
+    /** Ends what one requester wants of the hold of exactly this prefix; absent where there is no hold of it. */
     public Optional<Hold> leave(HoldRequest prefix, String requester) {
         return wanted().filter(hold ->
                         hold.request().samePrefix(prefix) && hold.claims().has(requester))
@@ -148,9 +149,9 @@ public final class Holds {
     }
 
     /**
-     * Takes a hint about the conversation that begins with this path, and answers the holds that it concerned. A use prolongs
-     * what prolongs itself of all holds on the path; an end is one of what this requester wants of it and of what goes on
-     * from it, since all that is shorter may be others' as well.
+     * Takes a hint about the conversation that begins with this path, and answers the holds that it concerned. A use
+     * prolongs what prolongs itself of all holds on the path; an end is one of what this requester wants of it and of
+     * what goes on from it, since all that is shorter may be others' as well.
      */
     public List<Hold> hint(Hint hint, Prefix path, String requester) {
         hints.merge(hint, 1L, Long::sum);
@@ -184,12 +185,15 @@ public final class Holds {
         return blocks <= longer.blocks() && shorter.block(blocks - 1) == longer.block(blocks - 1);
     }
 
-    /** How often each hint was given. */
+    /** Returns the number of times that each hint was given. */
     public Map<Hint, Long> hints() {
         return Map.copyOf(hints);
     }
 
-    /** What was asked for by the names of its blocks, and waits in the cache, is sent by its tokens once they are known. */
+    /**
+     * Adds the tokens, once they are known, to holds requested by the names of their blocks. One that waits in the
+     * cache is then sent by its tokens.
+     */
     public void learnTokens(UnaryOperator<HoldRequest> told) {
         for (Hold hold : living()) {
             if (hold.waits() && hold.request().tokens().isEmpty() && tree.resident(hold.end())) {
@@ -208,7 +212,9 @@ public final class Holds {
         living.replaceAll((id, hold) -> hold.state() == HoldState.HELD ? hold.proven(nanos) : hold);
     }
 
-    /** Of a pin that another hold has already, nobody asked the engine again. */
+    /**
+     * Returns the time of the newest proof of a pin: where another hold has it already, the engine was not asked again.
+     */
     public long provenNanos(long pinnedBlock) {
         return living.values().stream()
                 .filter(hold -> hold.state() == HoldState.HELD && hold.lastBlock() == pinnedBlock)
@@ -228,22 +234,25 @@ public final class Holds {
         return living.values().stream().filter(hold -> hold.state() != HoldState.EXPIRING);
     }
 
-    /** Whether there are as many as there may be; what is only waiting to be let go of is none, up to a bound of its own. */
+    /**
+     * Returns true if there are as many as there may be; holds that only wait to be released do not count, up to a
+     * bound of their own.
+     */
     public boolean full() {
         return wanted().count() >= MOST_LIVING || living.size() >= MOST_LEAVING;
     }
 
-    /** Whether there is memory for the names of so many blocks more. */
+    /** Returns true if there is memory for the names of so many blocks more. */
     public boolean fits(int more) {
         return more <= MOST_BLOCKS - names;
     }
 
-    /** What all that live take, in names of blocks; those that holds share are counted for each. */
+    /** Returns what all living holds take, in names of blocks; those that holds share are counted for each. */
     public int names() {
         return names;
     }
 
-    /** Those that are not over, oldest first. */
+    /** Returns the holds that are not over, oldest first. */
     public List<Hold> living() {
         return List.copyOf(living.values());
     }
@@ -275,7 +284,7 @@ public final class Holds {
         ended(hold);
     }
 
-    /** Tells those who asked for it what became of it. */
+    /** Tells the requesters of a hold what became of it. */
     public void decided(Hold hold) {
         Undecided waiting = awaitingDecision.remove(hold.id());
         if (waiting != null) {
@@ -298,7 +307,7 @@ public final class Holds {
         }
     }
 
-    /** Withdraws holds of which nothing became known in time: who asked for them would not know their ids. */
+    /** Withdraws holds of which nothing became known in time: their requesters would not know their ids. */
     public List<Hold> outOfPatience() {
         List<Long> ids = awaitingDecision.entrySet().stream()
                 .filter(each -> each.getValue().untilNanos <= nowNanos)
@@ -307,7 +316,7 @@ public final class Holds {
         return ids.stream().flatMap(id -> living(id).stream()).toList();
     }
 
-    /** Tells who asked for this hold that it was withdrawn. */
+    /** Tells the requesters of this hold that it was withdrawn. */
     public void withdrawn(long id, RuntimeException why) {
         Undecided waiting = awaitingDecision.remove(id);
         if (waiting != null) {
@@ -315,7 +324,7 @@ public final class Holds {
         }
     }
 
-    /** Absent when there is no such hold. */
+    /** Answers once the hold has ended; absent when there is no hold of this id. */
     public void awaitEnd(long id, CompletableFuture<Optional<HoldView>> answer) {
         HoldView gone = over.get(id);
         if (living.containsKey(id)) {
@@ -358,8 +367,8 @@ public final class Holds {
     }
 
     /**
-     * A hold is prolonged by requests of users, not by ours. What is stored under its prefix is a sign of one even
-     * where nobody can tell whether it belongs to a request that was seen to begin before.
+     * Returns the last use by users: a hold is prolonged by their requests, not by ours. A store under its prefix is a
+     * sign of one even where nobody can tell whether it belongs to a request that was seen to begin before.
      */
     private long lastUse(Hold hold, long ownNanos) {
         long touched = tree.lastTouch(hold.end());

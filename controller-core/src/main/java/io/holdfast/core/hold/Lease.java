@@ -3,7 +3,7 @@ package io.holdfast.core.hold;
 import java.time.Duration;
 
 /**
- * For how long a hold is wanted.
+ * Time for which a hold is wanted.
  *
  * @param length from the request, or from the last time that it was prolonged
  * @param refreshOnHit whether each use of the prefix prolongs it
@@ -11,7 +11,10 @@ import java.time.Duration;
  */
 public record Lease(Duration length, boolean refreshOnHit, Duration atMost) {
     public static final Duration LONGEST = Duration.ofDays(365);
-    /** The cap of a lease that uses prolong, unless another one is said: what is used all the time is asked for again some day. */
+    /**
+     * The cap of a lease that uses prolong, unless another one is set: what is used all the time is requested again
+     * some day.
+     */
     public static final Duration REFRESHED_AT_MOST = Duration.ofHours(24);
 
     /** @throws IllegalArgumentException with one sentence, where no hold can last like that */

@@ -1,7 +1,7 @@
 package io.holdfast.core.hold;
 
 /**
- * What became of an attempt to let go of everything.
+ * Outcome of an attempt to release everything.
  *
  * @param released holds that the engine holds nothing for any more
  * @param pending holds whose unpin has no clear answer yet, or was refused: their blocks may still be pinned

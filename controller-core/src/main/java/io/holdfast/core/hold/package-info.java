@@ -1,5 +1,5 @@
 /**
- * What is wished to be kept and why: requests for holds and the register of those that live.
+ * Requests to keep prefixes, and why, and the register of the holds that live.
  *
  * <p>Lives here: a hold, its states, its lease, who waits to hear of it. Must not: whether it may be pinned and what an
  * engine made of that.

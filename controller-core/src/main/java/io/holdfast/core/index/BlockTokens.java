@@ -5,12 +5,12 @@ import java.util.Optional;
 import java.util.function.LongPredicate;
 
 /**
- * The tokens of the blocks that were announced last, for whoever has to send a prefix to the engine.
+ * The tokens of the blocks that were announced last, for callers that have to send a prefix to the engine.
  *
- * <p>A ring of places of one block each behind a table. When it is full, what was announced longest ago goes first, unless
- * the cache still has it: what stays there long is what is used again and again, and is announced once. A place has the
- * tokens of one block, so blocks of 16 tokens take 80 bytes each and the bound of 64 MiB is reached at 800,000 of them.
- * Blocks that were stored in a namespace are left out: their tokens alone would name another prefix.
+ * <p>A ring of places of one block each behind a table. When it is full, what was announced longest ago goes first,
+ * unless the cache still has it: what stays there long is what is used again and again, and is announced once. A place
+ * has the tokens of one block, so blocks of 16 tokens take 80 bytes each and the bound of 64 MiB is reached at 800,000
+ * of them. Blocks that were stored in a namespace are left out: their tokens alone would name another prefix.
  */
 public final class BlockTokens {
     private static final int SMALLEST = 1 << 10;
@@ -18,7 +18,10 @@ public final class BlockTokens {
     /** Beside its tokens: its hash, and two slots of the table. */
     private static final int BYTES_BESIDE = 16;
 
-    /** So many places may be passed over for each new block, on average: where all are cached there is no end to it. */
+    /**
+     * Number of places that may be passed over for each new block, on average: where all are cached there is no end to
+     * it.
+     */
     private static final int PASSED = 8;
 
     private final LongPredicate cached;
@@ -72,7 +75,7 @@ public final class BlockTokens {
         return Optional.of(all);
     }
 
-    /** Whether the tokens of all blocks of a path are known. */
+    /** Returns true if the tokens of all blocks of a path are known. */
     public boolean know(long[] path) {
         for (int i = path.length - 1; i >= 0; i--) {
             if (slots.find(hashes, path[i]) == HashSlots.NONE) {

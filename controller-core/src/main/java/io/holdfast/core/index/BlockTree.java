@@ -18,53 +18,54 @@ public final class BlockTree {
     /*
      * Layout
      * ------
-     * Sixteen blocks that follow one another are a strip; a strip hangs under a block, anywhere in another strip. So a fork
-     * splits nothing and a position never changes. Names, parents and holders of sixteen blocks lie side by side, and a path
-     * is walked strip by strip: a lookup, a comparison of up to sixteen names, a look at who holds them.
+     * Sixteen blocks that follow one another are a strip; a strip hangs under a block, anywhere in another strip. So a
+     * fork splits nothing and a position never changes. Names, parents and holders of sixteen blocks lie side by side,
+     * and a path is walked strip by strip: a lookup, a comparison of up to sixteen names, a look at who holds them.
      *
      * Names
      * -----
-     * Beside one engine (or the ranks of one, which hash alike) blocks are named by the engine's own hashes, and one table
-     * leads from a name to its block: events need it for every block, readers for the first of each strip. For a fleet the
-     * engines' hashes differ, so blocks are named by the content chain; the table then has the first blocks of strips only,
-     * and a table per cache leads from the engine's hash to the block. Names are chained: a block's name stands for all that
-     * precede it. Still nothing rests on that: a match compares every name, and the parent of every strip.
+     * Beside one engine (or the ranks of one, which hash alike) blocks are named by the engine's own hashes, and one
+     * table leads from a name to its block: events need it for every block, readers for the first of each strip. For a
+     * fleet the engines' hashes differ, so blocks are named by the content chain; the table then has the first blocks
+     * of strips only, and a table per cache leads from the engine's hash to the block. Names are chained: a block's
+     * name stands for all that precede it. Still nothing rests on that: a match compares every name, and the parent of
+     * every strip.
      *
      * What lives
      * ----------
-     * A block lives while a cache holds it in any tier, or something living follows it. One that nobody holds but that is
-     * followed is an exact hole: a match does not cross it, a new store heals it. Dead blocks go from the end of their strip
-     * upwards, at the end of the batch, so that a block removed and stored again in one batch never moves. Children are
-     * known by offset but counted by strip: a strip whose children went one by one keeps the blocks up to the last child
-     * until all are gone, at most fifteen.
+     * A block lives while a cache holds it in any tier, or something living follows it. One that nobody holds but that
+     * is followed is an exact hole: a match does not cross it, a new store heals it. Dead blocks go from the end of
+     * their strip upwards, at the end of the batch, so that a block removed and stored again in one batch never moves.
+     * Children are known by offset but counted by strip: a strip whose children went one by one keeps the blocks up to
+     * the last child until all are gone, at most fifteen.
      *
-     * A block announced under a block that nobody announced (we joined late, or lost batches) is an orphan in a tree that
-     * is named by the engine: its strip begins with the unknown parent, held by nobody and without a place in the tree, and
-     * is hung up where it belongs once that parent is announced. In a tree named by content such a block has no name; its
-     * cache knows that it holds it, and no more. The first parent of a living block wins: a second one is a collision or
-     * nonsense, and believing it could close a circle.
+     * A block announced under a block that nobody announced (we joined late, or lost batches) is an orphan in a tree
+     * that is named by the engine: its strip begins with the unknown parent, held by nobody and without a place in the
+     * tree, and is hung up where it belongs once that parent is announced. In a tree named by content such a block has
+     * no name; its cache knows that it holds it, and no more. The first parent of a living block wins: a second one is
+     * a collision or nonsense, and believing it could close a circle.
      *
      * Readers
      * -------
-     * Readers never make the writer wait, and see each batch as a whole. Every strip has a version. The writer makes it odd
-     * before it changes a strip, and even again at the end of the batch, all strips of the batch together. A reader notes
-     * the version of each strip that it walks over, waits while one is odd, and compares them all again in the end: equal,
-     * none of them changed between the first look and the last, so that the answer was true at one moment, which was at a
-     * boundary of batches, since a strip that a batch has begun to change is odd until all of it is done. Otherwise the
-     * reader starts anew, and the writer has got on.
+     * Readers never make the writer wait, and see each batch as a whole. Every strip has a version. The writer makes it
+     * odd before it changes a strip, and even again at the end of the batch, all strips of the batch together. A reader
+     * notes the version of each strip that it walks over, waits while one is odd, and compares them all again in the
+     * end: equal, none of them changed between the first look and the last, so that the answer was true at one moment,
+     * which was at a boundary of batches, since a strip that a batch has begun to change is odd until all of it is
+     * done. Otherwise the reader starts anew, and the writer has got on.
      *
-     * A walk that ends because no child follows rests on something that is not there, and no version says so. But that look
-     * is its last, and between it and the comparison of versions nothing of the walk changed: the answer was true at that
-     * look. Had the batch under way hung up the child before, it would have been seen, odd; a batch takes strips down at its
-     * very end, when all that it changed is odd. So a prompt that all requests share gets new children all the time, and
-     * those who pass it need not care. This asks of the table that it never misses what is in it all the while, hence
-     * nothing in it ever moves.
+     * A walk that ends because no child follows rests on something that is not there, and no version says so. But that
+     * look is its last, and between it and the comparison of versions nothing of the walk changed: the answer was true
+     * at that look. Had the batch under way hung up the child before, it would have been seen, odd; a batch takes
+     * strips down at its very end, when all that it changed is odd. So a prompt that all requests share gets new
+     * children all the time, and those who pass it need not care. This asks of the table that it never misses what is
+     * in it all the while, hence nothing in it ever moves.
      *
-     * Reading too late shows anything: strips that were reused, lists that were moved. A reader believes no number that it
-     * could not use safely, takes at least one block further with each step, and finds out in the end.
+     * Reading too late shows anything: strips that were reused, lists that were moved. A reader believes no number that
+     * it could not use safely, takes at least one block further with each step, and finds out in the end.
      */
 
-    /** What blocks are named by. */
+    /** Names that blocks go by. */
     public enum Naming {
         /** The engine's own hashes: for one engine, or for caches that hash alike. */
         ENGINE_HASH,
@@ -138,7 +139,7 @@ public final class BlockTree {
         freeIds.add(id);
     }
 
-    /** Distinct blocks that are held by a cache or followed by such. The writer's. */
+    /** Returns the number of distinct blocks that a cache holds or that living ones follow. The writer's. */
     public int blocks() {
         return blocks;
     }
@@ -283,8 +284,9 @@ public final class BlockTree {
     }
 
     /**
-     * The same where there is one tier and each cache has a bit. Those that hold all of the strip, as most do of what all
-     * requests share, go on together; only the others are looked up. How far a cache goes is written when it goes no further.
+     * Does the same where there is one tier and each cache has a bit. Caches that hold all of the strip, as most do of
+     * what all requests share, go on together; only the others are looked up. How far a cache goes is written when it
+     * goes no further.
      */
     private static int holdersByBit(Strips.Page page, int strip, int done, int same, int[][] lists, Matches into) {
         int count = Strips.holderCount(page, strip);
@@ -349,7 +351,9 @@ public final class BlockTree {
         return table;
     }
 
-    /** The position under a block, or under the root, of the block with this name; 0 when there is none. The writer's. */
+    /**
+     * The position under a block, or under the root, of the block with this name; 0 when there is none. The writer's.
+     */
     int child(int above, long name) {
         int offset = (above & Strips.OFFSETS - 1) + 1;
         if (above != Strips.ROOT
@@ -364,7 +368,10 @@ public final class BlockTree {
         return hangsHere ? position : 0;
     }
 
-    /** The position under a block of the block with this hash, whose position is known or 0, made and hung up if need be. */
+    /**
+     * The position under a block of the block with this hash, whose position is known or 0, made and hung up if need
+     * be.
+     */
     int placeByHash(int above, long name, int known) {
         if (known != 0) {
             link(known, above);

@@ -8,15 +8,15 @@ import java.util.List;
  *
  * <p>For the tree's writer, all but {@link #id}, {@link #certain} and {@link #certainty}.
  *
- * <p>A block that is announced again while it is there is one more copy of it, and gone when as many were removed. A model
- * whose layers keep different blocks has several groups; the first that keeps every block of a prompt is the main one and
- * decides what is in the cache. Blocks of the others are counted, by themselves.
+ * <p>A block that is announced again while it is there is one more copy of it, and gone when as many were removed. A
+ * model whose layers keep different blocks has several groups; the first that keeps every block of a prompt is the main
+ * one and decides what is in the cache. Blocks of the others are counted separately.
  *
  * <p>An uncertain cache has what it says, and may have more.
  */
 public abstract sealed class Cache implements KvEventSink permits CacheByHash, CacheByContent {
     private static final int NO_GROUP = -1;
-    /** How many blocks are looked for at once, so that memory answers for all of them in the time of one. */
+    /** Number of blocks looked for at once, so that memory answers for all of them in the time of one. */
     static final int AHEAD = PositionTable.AHEAD;
 
     private static final Tier[] TIERS = Tier.values();
@@ -33,7 +33,7 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
 
     private int mainGroup = NO_GROUP;
     private int tierBits;
-    /** Also those that were emptied since. */
+    /** Tiers that were ever used, including those that were emptied since. */
     private int everUsed;
 
     private int blocks;
@@ -72,12 +72,12 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
         return unknownRemovals;
     }
 
-    /** Whether it holds the block, by its engine's hash. */
+    /** Returns true if it holds the block, by its engine's hash. */
     public final boolean holds(long hash, Tier tier) {
         return held(hash, tier);
     }
 
-    /** Whether it holds the block for this group. */
+    /** Returns true if it holds the block for this group. */
     public final boolean holds(long hash, Tier tier, int group) {
         return group == mainGroup ? held(hash, tier) : other(group, tier).get(hash) > 0;
     }
@@ -85,17 +85,17 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
     /** Shows every block that it holds, in no particular order. */
     public abstract void forEachHash(HashVisitor visitor);
 
-    /** Whether it holds nothing but what it says. */
+    /** Returns true if it holds nothing but what it reports. */
     public final boolean certain() {
         return certainty.certain();
     }
 
-    /** Why it is certain or not, in a sentence without its full stop. */
+    /** Returns the reason why it is certain or not, in a sentence without its full stop. */
     public final String certainty() {
         return certainty.reason();
     }
 
-    /** Whether what it says of the GPU may be wrong because events were lost after they began to arrive. */
+    /** Returns true if its report of the GPU may be wrong because events were lost after they began to arrive. */
     public final boolean eventsLost() {
         return certainty.eventsLost();
     }
@@ -191,7 +191,7 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
         certainty = Certainty.DROPPED;
     }
 
-    /** Whether the chain is of the group that decides, or would make its group that one. */
+    /** Returns true if the chain is of the group that decides, or would make its group that one. */
     final boolean decides(StoredBlocks stores) {
         return mainGroup == NO_GROUP ? !stores.windowed() : stores.group() == mainGroup;
     }
@@ -207,7 +207,7 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
     /** Lets go of every block of the main group in these tiers, strip by strip; copies are dealt with here. */
     abstract void forgetPlaced(int bits, boolean sparing);
 
-    /** How many distinct blocks of the tree it holds. */
+    /** Returns the number of distinct blocks of the tree that it holds. */
     final int placed() {
         return blocks;
     }
@@ -220,7 +220,7 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
         return (offsets(position >>> Strips.OFFSET_BITS, tier) & bit(position)) != 0;
     }
 
-    /** Whether blocks can be in this tier only. */
+    /** Returns true if blocks can be in this tier only. */
     final boolean only(Tier tier) {
         return tierBits == tier.bit;
     }
@@ -235,7 +235,7 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
         return bits;
     }
 
-    /** Whether the block is held in any tier, or is about to be told so. */
+    /** Returns true if the block is held in any tier, or is about to be marked as held. */
     final boolean taken(int position) {
         boolean open = position >>> Strips.OFFSET_BITS == openStrip && (openOffsets & bit(position)) != 0;
         return open || presentIn(position) != 0;

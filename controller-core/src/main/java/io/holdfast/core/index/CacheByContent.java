@@ -6,8 +6,8 @@ import java.util.Arrays;
 /**
  * A cache in a tree that is named by content.
  *
- * <p>Its engine's hashes lead to blocks through a table of its own. What it stores under a block that it does not hold has no
- * name: it is counted by hash and tier, and placed when it is announced again where its place is known.
+ * <p>Its engine's hashes lead to blocks through a table of its own. What it stores under a block that it does not hold
+ * has no name: it is counted by hash and tier, and placed when it is announced again where its place is known.
  */
 final class CacheByContent extends Cache {
     private final LongCounts[] nowhere = new LongCounts[Holders.TIERS];

@@ -1,11 +1,11 @@
 package io.holdfast.core.index;
 
 /**
- * In what engines' events differ where their form does not tell.
+ * Differences between engines' events that their form does not tell.
  *
  * @param clearEmptiesGpuOnly whether blocks in other tiers survive a clear
- * @param countsCopies whether a block that is announced again is one more copy of it; where hits are announced like stores,
- *     it is not
+ * @param countsCopies whether a block that is announced again is one more copy of it; where hits are announced like
+ *     stores, it is not
  */
 public record CacheTraits(boolean clearEmptiesGpuOnly, boolean countsCopies) {
     /** An SGLang server: a clear empties every tier. */

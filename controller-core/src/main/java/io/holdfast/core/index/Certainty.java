@@ -1,7 +1,7 @@
 package io.holdfast.core.index;
 
 /**
- * How far what a cache says can be relied on.
+ * Reliability of what a cache reports.
  *
  * @param certain whether the cache has nothing but what it says
  * @param eventsLost whether what it says of the GPU may be wrong because events were lost after they began to arrive

@@ -12,24 +12,25 @@ public final class EngineBlocks implements TreeView, KvEventSink {
     /*
      * One truth
      * ---------
-     * What is where, in which group and tier and how often, is kept by a Cache in a BlockTree that is named by the engine's
-     * hashes, as a router's caches are; so decisions, requests and readers are told the same. What was learned beside that
-     * lies over the tree's positions, in Learned. Here are only the rules of insertions.
+     * What is where, in which group and tier and how often, is kept by a Cache in a BlockTree that is named by the
+     * engine's hashes, as a router's caches are; so decisions, requests and readers are told the same. What was learned
+     * beside that lies over the tree's positions, in Learned. Here are only the rules of insertions.
      *
      * Which blocks may be pinned
      * --------------------------
      * pin_blocks of one engine locks the radix node that an insertion created, up to the insertion's last block, and
      * naming any other block of it can lead to a node that is gone; unpinning that kills the engine. Only a block that
-     * ended an insertion always names either a living node or nothing, and the mark goes with the block. A chain of stores
-     * in one batch is taken for one insertion; where two happen to touch, the first one's end stays unmarked: careful.
+     * ended an insertion always names either a living node or nothing, and the mark goes with the block. A chain of
+     * stores in one batch is taken for one insertion; where two happen to touch, the first one's end stays unmarked:
+     * careful.
      *
      * Where ways part
      * ---------------
      * What several requests share is the path down to where they part: an insertion that begins below a block which has
      * another way on below it already. The other way may be evicted by then, and is remembered by this: only the last
      * block of an insertion has none, so what begins below any other block parts there. A next turn, which begins where
-     * the one before ended, parts nowhere. And where the path was lost as well, all of it is stored anew: what of it had been
-     * there before shows as far as it went together.
+     * the one before ended, parts nowhere. And where the path was lost as well, all of it is stored anew: what of it
+     * had been there before shows as far as it went together.
      */
     private final TreeListener listener;
     private final BlockTree tree = new BlockTree(BlockTree.Naming.ENGINE_HASH);
@@ -102,7 +103,7 @@ public final class EngineBlocks implements TreeView, KvEventSink {
         }
     }
 
-    /** What came back went on another way before. */
+    /** Notices that what came back went on another way before. */
     private void noticeReturn(StoredBlocks stores, long deepest) {
         int at = stores.count() - 1;
         while (at > 0 && stores.hash(at) != deepest) {
@@ -197,7 +198,7 @@ public final class EngineBlocks implements TreeView, KvEventSink {
         ends.unwatch(block);
     }
 
-    /** Whether an unpin of this block, if it is pinned here, leads to what is alive, as far as is known. */
+    /** Returns true if an unpin of this block, if it is pinned here, leads to what is alive, as far as is known. */
     boolean leadsToLife(long block) {
         return !resident(block) || endedInsertion(block) || ends.isThere(block);
     }
@@ -207,17 +208,17 @@ public final class EngineBlocks implements TreeView, KvEventSink {
         return staying.follow(lastBlock, sinceMicros);
     }
 
-    /** What the engine's clock shows, of which its last batch may have come late; 0 before there was one. */
+    /** Returns the time on the engine's clock, allowing for a last batch that came late; 0 before there was one. */
     long engineMicros() {
         return stampMicros == 0 ? 0 : Math.max(stampMicros, lateness.publisherMicros(nowNanos));
     }
 
-    /** When the last batch came. */
+    /** Returns when the last batch came. */
     long heardNanos() {
         return heardNanos;
     }
 
-    /** Whether events came late within so many nanoseconds, so that others may be on their way. */
+    /** Returns true if events came late within so many nanoseconds, so that others may be on their way. */
     boolean late(long within) {
         return lateness.late(nowNanos, within);
     }
@@ -227,22 +228,22 @@ public final class EngineBlocks implements TreeView, KvEventSink {
         return cache.unknownRemovals();
     }
 
-    /** What the last announcement of stores found. */
+    /** Returns what the last announcement of stores found. */
     public LastStore lastStore() {
         return learned.lastStore();
     }
 
-    /** Whether the cache has nothing but what it says. */
+    /** Returns true if the cache has nothing but what it reports. */
     public boolean certain() {
         return cache.certain();
     }
 
-    /** Why that is certain or not, in a sentence without its full stop. */
+    /** Returns the reason why that is certain or not, in a sentence without its full stop. */
     public String certainty() {
         return cache.certainty();
     }
 
-    /** Whether what is said of the GPU may be wrong because events were lost after they began to arrive. */
+    /** Returns true if the report of the GPU may be wrong because events were lost after they began to arrive. */
     public boolean eventsLost() {
         return cache.eventsLost();
     }
@@ -257,7 +258,7 @@ public final class EngineBlocks implements TreeView, KvEventSink {
         return learned.ghosts();
     }
 
-    /** How much of a path is in the cache, for any thread; see {@link BlockTree#match}. */
+    /** Finds how much of a path is in the cache, for any thread; see {@link BlockTree#match}. */
     public void match(long[] path, int from, int count, Matches into) {
         tree.match(path, from, count, into);
     }
@@ -395,7 +396,9 @@ public final class EngineBlocks implements TreeView, KvEventSink {
         }
     }
 
-    /** Shows all blocks at or below this one that ended an insertion. It looks at the whole tree: not for every event. */
+    /**
+     * Shows all blocks at or below this one that ended an insertion. It looks at the whole tree: not for every event.
+     */
     public void endsBelow(long block, LongConsumer visitor) {
         int position = tree.find(block);
         if (position != 0) {
@@ -411,7 +414,7 @@ public final class EngineBlocks implements TreeView, KvEventSink {
         }
     }
 
-    /** How often the block was touched, as far as it is known. */
+    /** Returns the number of times that the block was touched, as far as it is known. */
     int touches(long block) {
         int position = tree.find(block);
         return position == 0 ? 0 : learned.touches(position);

@@ -13,14 +13,14 @@ public final class EngineCaches implements TreeView {
      * What is said of several
      * -----------------------
      * A pin names a hash, and reaches every cache that has it. So a block is there when one of them has it; it ended an
-     * insertion when it did so in each that has it, since in another one the same call could lead to a dead node; and it is
-     * ambiguous when it is so in any.
+     * insertion when it did so in each that has it, since in another one the same call could lead to a dead node; and
+     * it is ambiguous when it is so in any.
      *
      * What is pinned
      * --------------
-     * A path is counted in the caches that had its last block when it was decided to pin it, and only there a removal of it
-     * is a broken promise. Against bounds it counts as if it were in all of them: a pin that goes astray may land in any,
-     * and the bound of the tightest is never passed that way.
+     * A path is counted in the caches that had its last block when it was decided to pin it, and only there a removal
+     * of it is a broken promise. Against bounds it counts as if it were in all of them: a pin that goes astray may land
+     * in any, and the bound of the tightest is never passed that way.
      *
      * Of one cache everything is what that one says.
      */
@@ -30,7 +30,7 @@ public final class EngineCaches implements TreeView {
     private final List<EngineBlocks> caches = new ArrayList<>();
     private final Map<Long, Pinned> pinned = new HashMap<>();
     private final List<Long> watched = new ArrayList<>();
-    /** On how many pinned paths each block is; of several caches only. */
+    /** Number of pinned paths that each block is on; of several caches only. */
     private final LongCounts onPaths = new LongCounts();
 
     /** A path that is pinned, and in which caches. */
@@ -55,7 +55,10 @@ public final class EngineCaches implements TreeView {
         fresh.forEach(cache -> watched.forEach(cache::watchEnd));
     }
 
-    /** Has it remembered, in several caches, where the insertion ended that stores this block from now on; once for each pin. */
+    /**
+     * Has it remembered, in several caches, where the insertion ended that stores this block from now on; once for each
+     * pin.
+     */
     public void watchEnd(long block) {
         watched.add(block);
         if (several()) {
@@ -86,31 +89,31 @@ public final class EngineCaches implements TreeView {
     }
 
     /**
-     * Follows how much of the path down to this block stays in the first cache after a moment of the engine's clock. Who pins
-     * without an unpin does so in engines with one cache only.
+     * Follows how much of the path down to this block stays in the first cache after a moment of the engine's clock.
+     * Who pins without an unpin does so in engines with one cache only.
      */
     public StayingPath follow(long lastBlock, long sinceMicros) {
         return first().follow(lastBlock, sinceMicros);
     }
 
-    /** What the clock of its first cache shows, by the stamps of its batches; 0 before there was one. */
+    /** Returns the time on the clock of its first cache, by the stamps of its batches; 0 before there was one. */
     public long engineMicros() {
         return first().engineMicros();
     }
 
-    /** Whether an unpin of this block leads to what is alive in every cache, wherever it was pinned. */
+    /** Returns true if an unpin of this block leads to what is alive in every cache, wherever it was pinned. */
     public boolean leadsToLife(long block) {
         return caches.stream().allMatch(cache -> cache.leadsToLife(block));
     }
 
-    /** Whether events of every cache came since that time, and none of them late. */
+    /** Returns true if events of every cache came since that time, and none of them late. */
     public boolean heardSince(long nanos) {
         return caches.stream().allMatch(cache -> cache.heardNanos() > nanos && !cache.late(LATE_IN_SEVERAL_NANOS));
     }
 
     /**
-     * The first rank whose events came late a moment ago; empty when none did. In several caches it is a longer moment: a call
-     * reaches them all, and which of them has a block is told by as many streams.
+     * The first rank whose events came late a moment ago; empty when none did. In several caches it is a longer moment:
+     * a call reaches them all, and which of them has a block is told by as many streams.
      */
     public OptionalInt late() {
         long within = several() ? LATE_IN_SEVERAL_NANOS : LATE_NANOS;

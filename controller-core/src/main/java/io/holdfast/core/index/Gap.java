@@ -1,14 +1,14 @@
 package io.holdfast.core.index;
 
 /**
- * What is missing from an event stream: batches {@code expected .. seen - 1}, which could not be had again.
+ * A gap in an event stream: batches {@code expected .. seen - 1}, which could not be had again.
  *
  * @param expected the first batch that is missing
  * @param seen the batch that came in its place; equal to {@code expected} when none is known to be missing, but the
  *     connection was lost in between, so that {@code seen} may belong to another life of the publisher
  */
 public record Gap(Cause cause, long expected, long seen) {
-    /** Why batches are missing. */
+    /** Reason why batches are missing. */
     public enum Cause {
         /** The publisher was there before us, and what it said then is no longer to be had. */
         JOINED_LATE,
@@ -24,7 +24,7 @@ public record Gap(Cause cause, long expected, long seen) {
         }
     }
 
-    /** How many batches are missing for certain. */
+    /** Returns the number of batches that are missing for certain. */
     public long batches() {
         return seen - expected;
     }

@@ -7,9 +7,9 @@ import java.util.Arrays;
  *
  * <p>A ring of records behind a table: a block that is lost is written at the head, over the oldest record. One that is
  * lost again moves to the head and leaves a dead record behind, which the head overwrites in its turn. The ring doubles
- * only when the head is about to wrap, so age order survives growth. It never has more records than 16 x the most blocks
- * ever resident, or than the least that it was made for where that is more, nor more than 2 Mi; a record is 16 bytes and the
- * table adds 8: 24 bytes a ghost.
+ * only when the head is about to wrap, so age order survives growth. It never has more records than 16 x the most
+ * blocks ever resident, or than the least that it was made for where that is more, nor more than 2 Mi; a record is 16
+ * bytes and the table adds 8: 24 bytes a ghost.
  */
 final class Ghosts {
     private static final int SMALLEST = 1 << 10;
@@ -25,7 +25,10 @@ final class Ghosts {
     private int size;
     private final int least;
 
-    /** {@code least} losses are remembered whatever the size of the cache: a small one turns over many times in a minute. */
+    /**
+     * {@code least} losses are remembered whatever the size of the cache: a small one turns over many times in a
+     * minute.
+     */
     Ghosts(int least) {
         this.least = least;
     }

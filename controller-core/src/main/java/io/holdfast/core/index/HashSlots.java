@@ -5,9 +5,9 @@ import java.util.Arrays;
 /**
  * An open-addressing table from a 64-bit hash to its position in an array of hashes that somebody else keeps.
  *
- * <p>Linear probing with backward-shift deletion, so there are no tombstones to sweep. A slot stores position + 1, which
- * leaves 0 for empty and every hash, 0 and negative ones too, an ordinary key. Hashes are mixed by one multiplication:
- * engines send good ones, but a test or a peer may send 1, 2, 3.
+ * <p>Linear probing with backward-shift deletion, so there are no tombstones to sweep. A slot stores position + 1,
+ * which leaves 0 for empty and every hash, 0 and negative ones too, an ordinary key. Hashes are mixed by one
+ * multiplication: engines send good ones, but a test or a peer may send 1, 2, 3.
  */
 public final class HashSlots {
     public static final int NONE = -1;

@@ -5,10 +5,10 @@ import java.util.Arrays;
 /**
  * Leads from one engine's hash of a block to the block's position in a tree that has other names; the writer's own.
  *
- * <p>Open addressing with linear probing and backward-shift deletion, three numbers an entry: the position, of which 0 is
- * none, and the hash's halves. What a large table costs is its cache misses, and this one has one for each hash: a lookup
- * begins at the hash's home and ends, nearly always, in the same cache line. {@link #approach} asks memory for many homes
- * at once.
+ * <p>Open addressing with linear probing and backward-shift deletion, three numbers an entry: the position, of which 0
+ * is none, and the hash's halves. What a large table costs is its cache misses, and this one has one for each hash: a
+ * lookup begins at the hash's home and ends, nearly always, in the same cache line. {@link #approach} asks memory for
+ * many homes at once.
  *
  * <p>A table grows by halves and thirds, to twice its size every other time, and is at most three quarters full. From
  * 98,304 slots on it is split in two instead, so that no store pays for moving more than that.
@@ -41,7 +41,7 @@ final class HashTable {
             return home(mixed, slots);
         }
 
-        /** By bits below those that choose a segment. */
+        /** Returns the home slot, from bits below those that choose a segment. */
         static int home(long mixed, int slots) {
             return (int) ((((mixed >>> 20) & 0xFFFF_FFFFL) * slots) >>> 32);
         }

@@ -3,15 +3,15 @@ package io.holdfast.core.index;
 import java.util.Arrays;
 
 /**
- * Which caches hold which blocks of a strip.
+ * Caches that hold the blocks of a strip.
  *
- * <p>A holder is one tier of one cache. What it holds of a strip is an entry: the holder above sixteen bits, one for each offset.
- * A strip that one holder holds blocks of, which is nearly every one, keeps the entry in itself; of more it keeps a list,
- * sorted by holder and without empty entries, so that the tiers of one cache stand side by side. Lists have room for a power
- * of two, and come from pages that never move.
+ * <p>A holder is one tier of one cache. What it holds of a strip is an entry: the holder above sixteen bits, one for
+ * each offset. A strip that one holder holds blocks of, which is nearly every one, keeps the entry in itself; of more
+ * it keeps a list, sorted by holder and without empty entries, so that the tiers of one cache stand side by side. Lists
+ * have room for a power of two, and come from pages that never move.
  *
- * <p>A prompt that all requests share is held whole by most caches, so the first {@value #BY_BIT} caches that hold all sixteen
- * blocks of a strip on the GPU have a bit in it as well, and a reader goes on with all of them at once.
+ * <p>A prompt that all requests share is held whole by most caches, so the first {@value #BY_BIT} caches that hold all
+ * sixteen blocks of a strip on the GPU have a bit in it as well, and a reader goes on with all of them at once.
  */
 final class Holders {
     static final int TIER_BITS = 2;
@@ -54,7 +54,7 @@ final class Holders {
         return shared;
     }
 
-    /** Whether a list can be there; what a reader saw too late may say anything. */
+    /** Returns true if a list can be there; what a reader saw too late may be any number. */
     static boolean within(int[][] pages, int list, int count) {
         return list >>> PAGE_BITS < pages.length && (list & PAGE - 1) + count <= PAGE;
     }
@@ -191,7 +191,7 @@ final class Holders {
         }
     }
 
-    /** Where the holder is in a list, or would have to be. */
+    /** Returns the index of the holder in a list, or the one at which it would be inserted. */
     private int index(int list, int count, int holder) {
         int[] page = pages[list >>> PAGE_BITS];
         int from = list & PAGE - 1;

@@ -6,16 +6,17 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Where the insertions ended that stored certain blocks.
+ * Ends of the insertions that stored certain blocks.
  *
- * <p>An engine that locks what an insertion created finds it by any of its blocks, and it is alive for as long as its last
- * block is there. A pin that went to a block in the middle of it can be taken back until then, and never afterwards.
+ * <p>An engine that locks what an insertion created finds it by any of its blocks, and it is alive for as long as its
+ * last block is there. A pin that went to a block in the middle of it can be taken back until then, and never
+ * afterwards.
  */
 final class InsertionEnds {
     private static final long NONE = 0;
 
     private final LongCounts watched = new LongCounts();
-    /** By watched block; NONE once the end has left. */
+    /** Ends by watched block; NONE once the end has left. */
     private final Map<Long, Long> ends = new HashMap<>();
 
     private final List<Long> open = new ArrayList<>();
@@ -61,7 +62,7 @@ final class InsertionEnds {
         open.clear();
     }
 
-    /** Whether the end of the insertion that stored this block is known and still there. */
+    /** Returns true if the end of the insertion that stored this block is known and still there. */
     boolean isThere(long block) {
         return ends.getOrDefault(block, NONE) != NONE;
     }

@@ -1,11 +1,11 @@
 package io.holdfast.core.index;
 
 /**
- * What the event stream of one cache says, in the order in which the engine said it.
+ * Receives the event stream of one cache, in the order in which the engine published it.
  *
  * <p>Called by one thread. A batch is everything that the engine published at once: {@link #batchStarted}, its events,
- * {@link #batchEnded}. A frame that cannot be decoded is refused whole by the codec and reaches nobody. {@link #gap} and
- * {@link #restarted} come before the batch that revealed them.
+ * {@link #batchEnded}. A frame that cannot be decoded is refused whole by the codec and reaches nobody. {@link #gap}
+ * and {@link #restarted} come before the batch that revealed them.
  */
 public interface KvEventSink {
     /** {@code stampMicros} is when the engine made the batch, in microseconds of its own clock since 1970. */

@@ -1,6 +1,6 @@
 package io.holdfast.core.index;
 
-/** What the last announcement of stores found; a reused object, written over by the next. */
+/** Findings about the last announcement of stores; a reused object, written over by the next. */
 public final class LastStore {
     private boolean decides;
     private boolean leading;
@@ -8,17 +8,17 @@ public final class LastStore {
     private int loaded;
     private int depth;
 
-    /** Whether it was of the group that decides what is in the cache; if not, the rest says nothing. */
+    /** Returns true if it was of the group that decides what is in the cache; if not, the rest means nothing. */
     public boolean decides() {
         return decides;
     }
 
-    /** How many leading blocks of the chain were on the GPU already. */
+    /** Returns the number of leading blocks of the chain that were on the GPU already. */
     public int leadingOnGpu() {
         return there;
     }
 
-    /** How many blocks of the chain were in another tier, and not on the GPU. */
+    /** Returns the number of blocks of the chain that were in another tier, and not on the GPU. */
     public int fromOtherTiers() {
         return loaded;
     }

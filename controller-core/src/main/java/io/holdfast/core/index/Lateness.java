@@ -1,8 +1,8 @@
 package io.holdfast.core.index;
 
 /**
- * Whether events come late, by the stamps of their publisher, whose clock is not ours: what counts is by how much more than
- * the least that was seen in the last minutes.
+ * Tells whether events come late, by the stamps of their publisher. Its clock is not ours, so what counts is by how
+ * much a delay exceeds the least one of the last minutes.
  */
 final class Lateness {
     private static final long MOST_MICROS = 500_000;
@@ -33,15 +33,15 @@ final class Lateness {
     }
 
     /**
-     * What the publisher's clock shows now, as far as its stamps tell: not less than by those that came soonest, so that what
-     * is on its way still was made before; 0 before there was one.
+     * Returns the time on the publisher's clock now, as far as its stamps tell; 0 before there was one. It is no less
+     * than the soonest stamps suggest, so that whatever is still on its way was made before it.
      */
     long publisherMicros(long nowNanos) {
         long soonest = Math.min(least, leastBefore);
         return soonest == UNKNOWN ? 0 : nowNanos / 1_000 - soonest;
     }
 
-    /** Whether a batch came late within so many nanoseconds. */
+    /** Returns true if a batch came late within so many nanoseconds. */
     boolean late(long nowNanos, long within) {
         return wasLate && nowNanos - lateNanos < within;
     }

@@ -4,44 +4,48 @@ import java.util.Arrays;
 import java.util.function.IntConsumer;
 import java.util.function.LongConsumer;
 
-/** What is learned about the blocks of one engine's cache: side arrays over the positions of its {@link BlockTree}. */
+/** Facts learned about the blocks of one engine's cache: side arrays over the positions of its {@link BlockTree}. */
 final class Learned implements Overlay {
     /*
      * Layout
      * ------
-     * A block's numbers stand at its position, in pages that lie over those of the strips: the last touch 4 bytes, touches
-     * 2. What is a bit is kept for a strip at once: ended an insertion, ambiguous, pinned; so is the depth, of which all
-     * blocks of a strip have the same but for their offsets. That is 6.9 bytes a block beside the tree's own 18 or so.
-     * Positions never move, so nothing here does; a position that dies is wiped, because another block will have it.
+     * A block's numbers stand at its position, in pages that lie over those of the strips: the last touch 4 bytes,
+     * touches
+     * 2. What is a bit is kept for a strip at once: ended an insertion, ambiguous, pinned; so is the depth, of which
+     * all blocks of a strip have the same but for their offsets. That is 6.9 bytes a block beside the tree's own 18 or
+     * so. Positions never move, so nothing here does; a position that dies is wiped, because another block will have
+     * it.
      *
      * Touches
      * -------
-     * Engines announce stores, never hits; but a store under P proves that a request walked the whole path to P. Touching
-     * it is a walk to the root, thousands of blocks for a long prompt, and a decoding vLLM announces every block by
-     * itself. Touch times therefore have a grain of 2^26 ns (67 ms), and a walk ends at the first block that was touched
-     * in the same grain: its ancestors were as well, since every touch goes up to the root or to such a block, and hanging
-     * up an orphan raises the path above it to the orphan's own time. So no block is written more than 15 times a second,
-     * however many stores come, and a parent is never older than its child.
+     * Engines announce stores, never hits; but a store under P proves that a request walked the whole path to P.
+     * Touching it is a walk to the root, thousands of blocks for a long prompt, and a decoding vLLM announces every
+     * block by itself. Touch times therefore have a grain of 2^26 ns (67 ms), and a walk ends at the first block that
+     * was touched in the same grain: its ancestors were as well, since every touch goes up to the root or to such a
+     * block, and hanging up an orphan raises the path above it to the orphan's own time. So no block is written more
+     * than 15 times a second, however many stores come, and a parent is never older than its child.
      *
      * Ambiguous blocks
      * ----------------
-     * A block announced again while it is on the GPU, in the group that decides, is one more block of the engine under one
-     * hash: the same tokens under two salts or LoRAs, or computed twice side by side. Which one went when one is removed,
-     * the hash does not tell, and a pin and its unpin could hit different ones: from the second copy on the block is
-     * ambiguous, until none is left on the GPU. So is a block that was stored in a namespace, since its hash may stand for
-     * the same tokens in another. A block that another group of layers stores as well has no second copy by that.
+     * A block announced again while it is on the GPU, in the group that decides, is one more block of the engine under
+     * one hash: the same tokens under two salts or LoRAs, or computed twice side by side. Which one went when one is
+     * removed, the hash does not tell, and a pin and its unpin could hit different ones: from the second copy on the
+     * block is ambiguous, until none is left on the GPU. So is a block that was stored in a namespace, since its hash
+     * may stand for the same tokens in another. A block that another group of layers stores as well has no second copy
+     * by that.
      *
      * Pins
      * ----
-     * A pinned path counts once on each of its blocks; a block is pinned while its count is above zero. That is exact for
-     * shared prefixes. The first count is a bit, further ones stand in a table. What is pinned stays in the tree though
-     * nobody holds it, and in the cache when events are lost: the engine was told to keep it.
+     * A pinned path counts once on each of its blocks; a block is pinned while its count is above zero. That is exact
+     * for shared prefixes. The first count is a bit, further ones stand in a table. What is pinned stays in the tree
+     * though nobody holds it, and in the cache when events are lost: the engine was told to keep it.
      *
      * Watched blocks
      * --------------
-     * The ends of shared prefixes are few, and whoever passes one is to be told of cheaply: a bit for each place, so that
-     * a path is looked at strip by strip. Their names are kept as well, since a watched block that is lost may come back
-     * at another position; so each block that is stored anew is looked for in a table that fits the nearest cache.
+     * The ends of shared prefixes are few, and a request that passes one has to be noticed cheaply: a bit for each
+     * place, so that a path is looked at strip by strip. Their names are kept as well, since a watched block that is
+     * lost may come back at another position; so each block that is stored anew is looked for in a table that fits the
+     * nearest cache.
      *
      * Depth
      * -----
@@ -62,7 +66,7 @@ final class Learned implements Overlay {
 
         final char[] pinned = new char[PER_PAGE];
         final char[] watched = new char[PER_PAGE];
-        /** Of the strip's first block; 0 is not known. */
+        /** Depth of the strip's first block; 0 is not known. */
         final int[] depth = new int[PER_PAGE];
     }
 
@@ -71,7 +75,7 @@ final class Learned implements Overlay {
     private final TreeListener listener;
     private final Ghosts ghosts = new Ghosts(LEAST_GHOSTS);
     private final LongCounts morePins = new LongCounts();
-    /** By watched block: one more than the times that it was evicted since it is watched. */
+    /** Number of evictions since it is watched, plus one, by watched block. */
     private final LongCounts watchedNames = new LongCounts();
 
     private final LastStore lastStore = new LastStore();
@@ -85,7 +89,7 @@ final class Learned implements Overlay {
     /* Of the last places that were held on the GPU. */
     private int lastStrip;
     private int lastTwice;
-    /** The deepest block of the announcement that had been lost; 0 where none was. */
+    /** The deepest block of the announcement that had been lost; 0 where no block had. */
     private int cameBack;
 
     Learned(BlockTree tree, CacheTraits traits, TreeListener listener) {
@@ -107,7 +111,7 @@ final class Learned implements Overlay {
         return lastStore;
     }
 
-    /** The position of the deepest block of the last announcement that had been lost; 0 where none was. */
+    /** Returns the position of the deepest block of the last announcement that had been lost; 0 where no block had. */
     int cameBack() {
         return cameBack;
     }
@@ -219,7 +223,10 @@ final class Learned implements Overlay {
 
     /* What is told of an insertion that ended. */
 
-    /** Whether the last announcement's last block, at this position, may be pinned once it turns out to end an insertion. */
+    /**
+     * Returns true if the last announcement's last block, at this position, may be pinned once it turns out to end an
+     * insertion.
+     */
     boolean holdable(int position) {
         boolean twice = position >>> Strips.OFFSET_BITS == lastStrip
                 && (lastTwice >>> (position & Strips.OFFSETS - 1) & 1) != 0;
@@ -253,7 +260,7 @@ final class Learned implements Overlay {
         return ghost == HashSlots.NONE ? 0 : ghosts.timesLost(ghost);
     }
 
-    /** Of a block that may be gone; position 0 when it has none. */
+    /** Returns the last touch of a block that may be gone; position 0 when it has none. */
     long lastTouch(long hash, int position) {
         int ghost = ghosts.find(hash);
         int remembered = ghost == HashSlots.NONE ? 0 : ghosts.lastTouch(ghost);
@@ -292,7 +299,7 @@ final class Learned implements Overlay {
 
     /* Watched blocks. */
 
-    /** From now on a path over the block shows it to {@link #watchedOn}; position 0 where it is not there. */
+    /** Shows the block to {@link #watchedOn} for each path over it from now on; position 0 where it is not there. */
     void watch(long name, int position) {
         if (watchedNames.get(name) == 0) {
             watchedNames.add(name, 1);
@@ -341,7 +348,7 @@ final class Learned implements Overlay {
         }
     }
 
-    /** Whether the path down to {@code end} goes over this position. */
+    /** Returns true if the path down to {@code end} goes over this position. */
     private boolean passes(int end, int position) {
         int strip = position >>> Strips.OFFSET_BITS;
         for (int last = end; last > Strips.ROOT; last = tree.strips.parent(last >>> Strips.OFFSET_BITS)) {
@@ -410,7 +417,7 @@ final class Learned implements Overlay {
         morePins.clear();
     }
 
-    /** How many blocks at the end of this path are not pinned. */
+    /** Returns the number of blocks at the end of this path that are not pinned. */
     int unpinned(int lastPosition) {
         int count = 0;
         for (int last = lastPosition; last > Strips.ROOT; last = tree.strips.parent(last >>> Strips.OFFSET_BITS)) {
@@ -424,7 +431,10 @@ final class Learned implements Overlay {
         return count;
     }
 
-    /** How many blocks are pinned no more once this path is gone as well as those that are counted; counts it, too. */
+    /**
+     * Returns the number of blocks that stop being pinned once this path is gone as well as those already counted;
+     * counts this path, too.
+     */
     int freedWith(int lastPosition, LongCounts gone) {
         int freed = 0;
         for (int last = lastPosition; last > Strips.ROOT; last = tree.strips.parent(last >>> Strips.OFFSET_BITS)) {

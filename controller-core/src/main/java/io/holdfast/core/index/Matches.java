@@ -3,12 +3,12 @@ package io.holdfast.core.index;
 import java.util.Arrays;
 
 /**
- * How much of a path each cache holds: the answer to one {@link BlockTree#match}, in a buffer that one reader keeps.
+ * The answer to one {@link BlockTree#match}, how much of a path each cache holds, in a buffer that one reader keeps.
  *
  * <p>Nothing is allocated once it has met as many caches as there are.
  */
 public final class Matches {
-    /** By holder: how many leading blocks. */
+    /** Number of leading blocks, by holder. */
     private int[] reach = new int[16 << Holders.TIER_BITS];
 
     /** Caches that hold all of the path that was walked; only where each has a bit. */
@@ -23,7 +23,7 @@ public final class Matches {
     private int[] versions = new int[64];
     private int visited;
 
-    /** How many caches hold the first block of the path. */
+    /** Returns the number of caches that hold the first block of the path. */
     public int count() {
         return count;
     }
@@ -33,12 +33,12 @@ public final class Matches {
         return caches[index];
     }
 
-    /** How many leading blocks it holds on the GPU. */
+    /** Returns the number of leading blocks that it holds on the GPU. */
     public int depth(int index) {
         return depth(index, Tier.GPU);
     }
 
-    /** How many leading blocks it holds in this tier or a nearer one, each block in any of them. */
+    /** Returns the number of leading blocks that it holds in this tier or a nearer one, each block in any of them. */
     public int depth(int index, Tier tier) {
         return reach[caches[index] << Holders.TIER_BITS | Math.min(tier.rank, deepestTier)];
     }
@@ -95,7 +95,7 @@ public final class Matches {
         return along;
     }
 
-    /** Which caches hold all of the path up to here. */
+    /** Sets the caches that hold all of the path up to here. */
     void along(long bits) {
         along = bits;
     }
@@ -122,14 +122,14 @@ public final class Matches {
         caches[count++] = cache;
     }
 
-    /** Whether the cache may hold the first block. */
+    /** Returns true if the cache may hold the first block. */
     boolean mayHold(int cache) {
         return (cache + 1) << Holders.TIER_BITS <= reach.length;
     }
 
     /**
-     * Goes on along a strip that holds {@code blocks} blocks of the path from {@code from} on, of which a cache has {@code
-     * presence} in the tier and nearer ones; whether the cache has all of them.
+     * Goes on along a strip that holds {@code blocks} blocks of the path from {@code from} on, of which a cache has
+     * {@code presence} in the tier and nearer ones; whether the cache has all of them.
      */
     boolean advance(int holder, int from, int blocks, int presence) {
         if (reach[holder] != from) {

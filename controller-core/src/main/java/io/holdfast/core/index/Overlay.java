@@ -1,7 +1,7 @@
 package io.holdfast.core.index;
 
 /**
- * What lies over the positions of a {@link BlockTree} that one cache fills, and is told what becomes of them.
+ * A layer over the positions of a {@link BlockTree} that one cache fills; it is notified of what becomes of them.
  *
  * <p>Called by the tree's writer, a strip at a time where several blocks of one change alike; sets of offsets are bits.
  */
@@ -32,7 +32,9 @@ interface Overlay {
     /** A chain of stores in this tier goes on from this block. */
     void continued(int position, Tier tier);
 
-    /** Blocks were stored: {@code twice} of them were in the tier already, {@code elsewhere} are offsets in other tiers. */
+    /**
+     * Blocks were stored: {@code twice} of them were in the tier already, {@code elsewhere} are offsets in other tiers.
+     */
     void held(int strip, Tier tier, int offsets, int twice, int elsewhere);
 
     /**

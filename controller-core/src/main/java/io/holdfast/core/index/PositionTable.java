@@ -11,22 +11,24 @@ final class PositionTable {
     /*
      * Groups
      * ------
-     * Seven slots are a group, and a group is described by one number: a byte for each slot, 0 when it is empty and else a
-     * tag, eight bits of the mixed key; and in the highest byte how many keys had their home here and went further because
-     * the group was full. A search compares all tags of a group at once and goes on to the next group only if that count is
-     * not zero, so that most strangers are told apart, and most misses settled, by one number in a small array.
+     * Seven slots are a group, and a group is described by one number: a byte for each slot, 0 when it is empty and
+     * else a tag, eight bits of the mixed key; and in the highest byte how many keys had their home here and went
+     * further because the group was full. A search compares all tags of a group at once and goes on to the next group
+     * only if that count is not zero, so that most strangers are told apart, and most misses settled, by one number in
+     * a small array.
      *
-     * A key that goes is no more than a byte that becomes 0, and one less in the groups it had passed: nothing moves, there
-     * are no tombstones, and however long blocks come and go, the table stays as it would be if it had just been filled.
-     * That nothing moves is also why readers need no lock and no sequence: an entry they may rely on stays where it is.
+     * A key that goes is no more than a byte that becomes 0, and one less in the groups it had passed: nothing moves,
+     * there are no tombstones, and however long blocks come and go, the table stays as it would be if it had just been
+     * filled. That nothing moves is also why readers need no lock and no sequence: an entry they may rely on stays
+     * where it is.
      *
      * Growth
      * ------
-     * A table grows by halves and thirds, to twice its size every other time, so that it is between half and three quarters
-     * full; beyond that too many groups are, and stay, full. From 1536 groups on, 8 thousand keys, it is split in two
-     * by another bit instead, so that no store pays for moving more than that.
+     * A table grows by halves and thirds, to twice its size every other time, so that it is between half and three
+     * quarters full; beyond that too many groups are, and stay, full. From 1536 groups on, 8 thousand keys, it is split
+     * in two by another bit instead, so that no store pays for moving more than that.
      */
-    /** How many keys are looked for at once. */
+    /** Number of keys that are looked for at once. */
     static final int AHEAD = 16;
 
     private static final long PHI = 0x9E3779B97F4A7C15L;
@@ -41,7 +43,7 @@ final class PositionTable {
 
     private static final class Segment {
         final long[] groups;
-        /** By slot: the position. */
+        /** Positions by slot. */
         final int[] slots;
 
         final int depth;
@@ -59,8 +61,9 @@ final class PositionTable {
         }
 
         /**
-         * From a full group to the next: each key its own way, since a way that all share would fill up and stay full. Steps
-         * are one more than a multiple of six and counts have no prime factors but two and three, so that every group is met.
+         * From a full group to the next: each key its own way, since a way that all share would fill up and stay full.
+         * Steps are one more than a multiple of six and counts have no prime factors but two and three, so that every
+         * group is met.
          */
         int next(int group, int bits) {
             int next = group + 1 + 6 * (bits & 63);
@@ -108,8 +111,8 @@ final class PositionTable {
     /**
      * Looks for some keys, {@link #AHEAD} at most, all at once; {@link #found} then tells each result.
      *
-     * <p>A table that outgrew the processor's caches answers a look in the time of a hundred others. In three short loops,
-     * each of which only asks memory for what the next one needs, that time passes once for all keys.
+     * <p>A table that outgrew the processor's caches answers a look in the time of a hundred others. In three short
+     * loops, each of which only asks memory for what the next one needs, that time passes once for all keys.
      */
     void findAll(long[] keys, int from, int count) {
         Segment[] segments = directory.segments();
@@ -153,7 +156,7 @@ final class PositionTable {
         allGrowths = growths;
     }
 
-    /** What {@link #findAll} found for one of its keys, brought up to what was inserted and removed since. */
+    /** Returns what {@link #findAll} found for one of its keys, brought up to what was inserted and removed since. */
     int found(int index, long key) {
         if (growths != allGrowths) {
             return find(key);

@@ -1,11 +1,11 @@
 package io.holdfast.core.index;
 
-/** How much of one path has stayed in an engine's cache since a moment of the engine's clock. */
+/** The part of one path that has stayed in an engine's cache since a moment of the engine's clock. */
 public interface StayingPath {
-    /** Whether all of the path is known, or that nothing of it is left. */
+    /** Returns true if all of the path is known, or it is known that nothing of it is left. */
     boolean known();
 
-    /** How many of its blocks have stayed, from the root on; 0 while it is not known. */
+    /** Returns the number of its blocks that have stayed, from the root on; 0 while it is not known. */
     int blocks();
 
     /** One of those, the first one being 0. */

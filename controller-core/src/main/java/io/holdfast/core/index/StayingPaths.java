@@ -7,17 +7,17 @@ import java.util.Map;
 import java.util.function.LongFunction;
 import java.util.function.LongPredicate;
 
-/** How much of certain paths has stayed in one cache since a moment of its engine's clock. */
+/** Parts of certain paths that have stayed in one cache since a moment of its engine's clock. */
 final class StayingPaths {
     /*
-     * Whoever cannot take back what protects a path has to know how much of it is protected still. A block that was removed
-     * and stored again is there, and not protected; so it is not enough to look at what is there. What counts is the first
-     * removal of each block after the moment from which on the path is surely protected, and that moment is on the engine's
-     * clock, since events are old when they come, and come all again to a process that has just begun: it hears of blocks
-     * that were there long before they were protected.
+     * Whoever cannot take back what protects a path has to know how much of it is protected still. A block that was
+     * removed and stored again is there, and not protected; so it is not enough to look at what is there. What counts
+     * is the first removal of each block after the moment from which on the path is surely protected, and that moment
+     * is on the engine's clock, since events are old when they come, and come all again to a process that has just
+     * begun: it hears of blocks that were there long before they were protected.
      *
-     * An engine stamps a batch when it publishes it. What it removed while it decoded it may publish seconds later, so for
-     * that long after the moment a removal may be older than it; a clear is published at once.
+     * An engine stamps a batch when it publishes it. What it removed while it decoded it may publish seconds later, so
+     * for that long after the moment a removal may be older than it; a clear is published at once.
      *
      * A path is known by its last block until that one is stored, and all of it from then on.
      */
@@ -191,7 +191,7 @@ final class StayingPaths {
         restarted = true;
     }
 
-    /** What is there is not known any more, so only a removal that is heard takes something away. */
+    /** Stops trusting what is there, so that only a removal that is heard takes something away. */
     void gap() {
         all.forEach(path -> path.lost |= path.path.length > 0);
     }

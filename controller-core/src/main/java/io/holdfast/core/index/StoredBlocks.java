@@ -3,12 +3,12 @@ package io.holdfast.core.index;
 import java.util.Arrays;
 
 /**
- * One announcement that a chain of blocks was stored: the first under {@link #parent()} (or a root), each later one under
- * its predecessor.
+ * One announcement that a chain of blocks was stored: the first under {@link #parent()} (or a root), each later one
+ * under its predecessor.
  *
- * <p>A reused buffer, so that the path from the wire to the tree allocates nothing per block: whoever receives it reads
- * what it needs during the call and keeps no reference. It is filled block by block, or shown a part of arrays that somebody
- * else keeps; its own arrays grow to the largest announcement seen and stay.
+ * <p>A reused buffer, so that the path from the wire to the tree allocates nothing per block: its receiver reads
+ * what it needs during the call and keeps no reference. It is filled block by block, or shown a part of arrays that
+ * somebody else keeps; its own arrays grow to the largest announcement seen and stay.
  */
 public final class StoredBlocks {
     /** No group is numbered higher. */
@@ -142,7 +142,10 @@ public final class StoredBlocks {
         return this;
     }
 
-    /** Marks blocks whose tokens live in a namespace of their own (salt, LoRA): one hash may then stand for two prefixes. */
+    /**
+     * Marks blocks whose tokens live in a namespace of their own (salt, LoRA): one hash may then stand for two
+     * prefixes.
+     */
     public StoredBlocks namespaced(boolean value) {
         namespaced = value;
         return this;
@@ -171,7 +174,7 @@ public final class StoredBlocks {
         return tokens[tokenFrom + index];
     }
 
-    /** Whether the blocks' names on the content chain came with them. */
+    /** Returns true if the blocks' names on the content chain came with them. */
     public boolean named() {
         return named;
     }
@@ -181,12 +184,12 @@ public final class StoredBlocks {
         return names[nameFrom + index];
     }
 
-    /** What sets the block apart beside its tokens; 0 is nothing. */
+    /** Returns what sets the block apart beside its tokens; 0 is nothing. */
     public long extra(int index) {
         return extra ? extras[extraFrom + index] : 0;
     }
 
-    /** Whether the first block starts a prompt, that is, has no parent. */
+    /** Returns true if the first block starts a prompt, that is, has no parent. */
     public boolean rooted() {
         return rooted;
     }

@@ -7,9 +7,9 @@ import java.util.Arrays;
 /**
  * The blocks of a {@link BlockTree}, in strips of sixteen that follow one another.
  *
- * <p>A position is a strip and a place in it: {@code strip << 4 | offset}. Positions are stable while the block lives. Strip 0
- * is the root: it has no blocks, and position 0 is what the first block of every prompt follows. Memory comes in pages that
- * never move, so that growing costs one page and readers never look at a stale copy.
+ * <p>A position is a strip and a place in it: {@code strip << 4 | offset}. Positions are stable while the block lives.
+ * Strip 0 is the root: it has no blocks, and position 0 is what the first block of every prompt follows. Memory comes
+ * in pages that never move, so that growing costs one page and readers never look at a stale copy.
  *
  * <p>One thread writes. What readers may look at, and how they find out that they were too late, is told in {@link
  * BlockTree}.
@@ -37,9 +37,11 @@ final class Strips {
     private static final int PARENT = 1;
     private static final int NEXT = 2;
     private static final int HOLDERS = 3;
-    /** Length in the low five bits, above eight bits of nothing a bit for each offset that children were attached to. */
+    /**
+     * Length in the low five bits, above eight bits of nothing a bit for each offset that children were attached to.
+     */
     private static final int SHAPE = 4;
-    /** How many holders, and above 24 bits the size class of their list. */
+    /** Number of holders, and above 24 bits the size class of their list. */
     private static final int HOLDER_COUNT = 5;
 
     private static final int CHILDREN = 6;
@@ -53,7 +55,7 @@ final class Strips {
     static final class Page {
         final long[] names = new long[PER_PAGE << OFFSET_BITS];
         final int[] fields = new int[PER_PAGE << FIELD_BITS];
-        /** By strip: a bit for each of the first caches that hold all sixteen blocks on the GPU. */
+        /** Bits by strip, one for each of the first caches that hold all sixteen blocks on the GPU. */
         final long[] full = new long[PER_PAGE];
     }
 
@@ -82,7 +84,7 @@ final class Strips {
         return pages[strip >>> PAGE_BITS];
     }
 
-    /** Where the strip's first name stands in its page. */
+    /** Returns the place of the strip's first name in its page. */
     static int names(int strip) {
         return (strip & PAGE_MASK) << OFFSET_BITS;
     }
@@ -151,14 +153,14 @@ final class Strips {
         return (position & OFFSETS - 1) > 0 ? position - 1 : parent(position >>> OFFSET_BITS);
     }
 
-    /** How many strips have ever been in use at once. */
+    /** Returns the number of strips that have ever been in use at once. */
     int used() {
         return used;
     }
 
     /**
-     * Goes one block further within the strip: the next position if the block there has this name, {@link #EXTENDED} if there
-     * was none, no child either, and now there is, or 0 if this is not so simple.
+     * Goes one block further within the strip: the next position if the block there has this name, {@link #EXTENDED} if
+     * there was none, no child either, and now there is, or 0 if this is not so simple.
      */
     int follow(int position, long name) {
         int strip = position >>> OFFSET_BITS;
@@ -179,14 +181,14 @@ final class Strips {
         return EXTENDED;
     }
 
-    /** Whether the block at this position is the last of a strip that has room for another. */
+    /** Returns true if the block at this position is the last of a strip that has room for another. */
     boolean canExtend(int position) {
         int offset = (position & OFFSETS - 1) + 1;
         int strip = position >>> OFFSET_BITS;
         return position > ROOT && offset < OFFSETS && length(page(strip), strip) == offset;
     }
 
-    /** Whether children may hang under this position. */
+    /** Returns true if children may hang under this position. */
     boolean forks(int position) {
         int strip = position >>> OFFSET_BITS;
         return forks(page(strip), strip, position & OFFSETS - 1);

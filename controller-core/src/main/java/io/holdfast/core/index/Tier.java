@@ -1,6 +1,6 @@
 package io.holdfast.core.index;
 
-/** Where a block's KV is. */
+/** Memory that a block's KV is in. */
 public enum Tier {
     GPU(0),
     HOST(1),
@@ -10,7 +10,7 @@ public enum Tier {
     /** The set of all tiers. */
     static final int ALL = 15;
 
-    /** How far away the tier is; the GPU is nearest. */
+    /** Distance of the tier; the GPU is nearest. */
     final int rank;
 
     /** The tier's place in a set of tiers. */

@@ -1,6 +1,6 @@
 package io.holdfast.core.index;
 
-/** What {@link EngineBlocks} report while events are applied. */
+/** Receives what {@link EngineBlocks} report while events are applied. */
 public interface TreeListener {
     /**
      * A chain of stores to the GPU ended with this block.
@@ -10,9 +10,12 @@ public interface TreeListener {
      */
     void insertionEnded(long lastBlock, int depth, boolean ended);
 
-    /** An insertion went a way of its own below this block, which other requests had passed; {@code first} is its first block. */
+    /**
+     * An insertion went a way of its own below this block, which other requests had passed; {@code first} is its first
+     * block.
+     */
     void parted(long above, long first);
 
-    /** A block on a pinned path left the GPU: the engine let go of it. */
+    /** A block on a pinned path left the GPU: the engine released it. */
     void pinnedBlockRemoved(long block);
 }

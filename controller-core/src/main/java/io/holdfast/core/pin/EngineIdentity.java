@@ -3,17 +3,17 @@ package io.holdfast.core.pin;
 import java.util.Optional;
 
 /**
- * Which engine a ledger belongs to, through restarts of the engine: where it is and what it serves.
+ * Identity of the engine that a ledger belongs to, through its restarts: where it is and what it serves.
  *
  * @param address its URL in one spelling
  * @param resolved the same with the host's address for its name, so that two names of one machine are one engine
  * @param model what it serves; absent while it has not said so
  */
 public record EngineIdentity(String address, String resolved, Optional<String> model) {
-    /** Of an embedder that vouches for its ledger itself: the same as any other. */
+    /** Identity of an engine whose embedder vouches for its ledger itself: the same as any other. */
     public static final EngineIdentity VOUCHED_FOR = new EngineIdentity("", "", Optional.empty());
 
-    /** Whether both can be one engine; a model that is not known yet says nothing. */
+    /** Returns true if both can be one engine; a model that is not known yet rules nothing out. */
     public boolean sameAs(EngineIdentity other) {
         if (address.isEmpty() || other.address.isEmpty()) {
             return true;

@@ -12,7 +12,7 @@ final class EngineMoment {
         return micros == Long.MAX_VALUE ? "" : BEGINS + micros + ENDS;
     }
 
-    /** One that never comes where none is noted, so that whatever is there counts. */
+    /** Returns the noted moment, or one that never comes where none is noted, so that whatever is there counts. */
     static long of(String note) {
         if (!note.startsWith(BEGINS) || !note.endsWith(ENDS)) {
             return Long.MAX_VALUE;

@@ -13,12 +13,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What is written of the pins that one engine may have for us: read at the start, appended ahead of every pin, and kept
- * short by forgetting what was released.
+ * A record of the pins that one engine may have for us: read at the start, appended ahead of every pin, and kept short
+ * by forgetting what was released.
  *
- * <p>Any thread may use it; {@link #append} waits for the disk, the questions do not. Reading and releasing need no disk
- * that can be written: shortening the ledger is tried and may fail. The largest hold id survives every shortening, so ids
- * are never used twice.
+ * <p>Any thread may use it; {@link #append} waits for the disk, the questions do not. Reading and releasing need no
+ * disk that can be written: shortening the ledger is tried and may fail. The largest hold id survives every shortening,
+ * so ids are never used twice.
  */
 public final class Ledger {
     private static final Logger LOG = LoggerFactory.getLogger(Ledger.class);
@@ -36,7 +36,7 @@ public final class Ledger {
     private final Object writing = new Object();
 
     private final Map<Key, Entry> outstanding = new LinkedHashMap<>();
-    /** What is true and not on the disk, the newest of each thing, oldest first. */
+    /** Entries that are true and not on the disk, the newest of each thing, oldest first. */
     private final Map<Object, LedgerLine> unwritten = new LinkedHashMap<>();
 
     private Optional<EngineIdentity> engine = Optional.empty();
@@ -67,12 +67,14 @@ public final class Ledger {
         return engine;
     }
 
-    /** Why nothing is to be held, since everything was let go by one call that nobody has lifted yet. */
+    /**
+     * Returns the reason why nothing is to be held, since one call released everything and nobody has lifted that yet.
+     */
     public synchronized Optional<String> paused() {
         return paused;
     }
 
-    /** The largest hold id ever written; 0 when none was. */
+    /** Returns the largest hold id ever written; 0 before the first. */
     public synchronized long largestId() {
         return largestId;
     }
@@ -89,8 +91,8 @@ public final class Ledger {
     }
 
     /**
-     * Writes what is true already, and what the next start would be glad to know. Where the disk refuses, it says so in the
-     * log, keeps the line and writes it as soon as it can: with the next line, or by {@link #retry}.
+     * Writes what is true already, and what the next start would be glad to know. Where the disk refuses, it says so in
+     * the log, keeps the line and writes it as soon as it can: with the next line, or by {@link #retry}.
      *
      * @return whether it is on the disk
      */
@@ -107,7 +109,7 @@ public final class Ledger {
         }
     }
 
-    /** Whether something recorded is not on the disk. */
+    /** Returns true if something recorded is not on the disk. */
     synchronized boolean behind() {
         return !unwritten.isEmpty();
     }

@@ -16,7 +16,7 @@ public sealed interface LedgerLine {
     }
 
     /**
-     * How far one pin has come.
+     * A step that one pin has reached.
      *
      * @param backend the only one that can release it
      * @param handle what that backend calls it
@@ -35,7 +35,9 @@ public sealed interface LedgerLine {
             String note)
             implements LedgerLine {}
 
-    /** Everything was let go by one call, and nothing is to be held again before somebody resumes; or somebody did. */
+    /**
+     * Everything was released by one call, and nothing is to be held again before somebody resumes; or somebody did.
+     */
     record Pause(boolean paused, String reason) implements LedgerLine {}
 
     /** The engine may have the pin from {@link #PINNING} until {@link #RELEASED}. */
@@ -43,11 +45,11 @@ public sealed interface LedgerLine {
         /** Written ahead of the call. */
         PINNING,
         PINNED,
-        /** Whether the engine has it is not known, and asking again could take a pin that is not ours. */
+        /** Nobody knows whether the engine has it, and asking again could take a pin that is not ours. */
         UNSURE,
         /** An unpin could hurt the engine, so it is not asked; that does not change with a restart of ours. */
         KEPT,
-        /** The engine let go, or never had it. */
+        /** The engine released it, or never had it. */
         RELEASED
     }
 }

@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.util.List;
 
 /**
- * Where the ledger is kept so that it outlives the process.
+ * Keeps the ledger so that it outlives the process.
  *
  * <p>The core does no I/O of its own: the sidecar hands in a file, a router whatever it has.
  */

@@ -11,7 +11,10 @@ import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Writes to the ledger away from the controller's thread, one line after the other, and tells that thread what came of it. */
+/**
+ * Writes to the ledger away from the controller's thread, one line after the other, and tells that thread what came of
+ * it.
+ */
 final class LedgerWriter {
     private static final Logger LOG = LoggerFactory.getLogger(LedgerWriter.class);
     private static final long CATCH_UP_EVERY_NANOS = 5_000_000_000L;
@@ -58,7 +61,10 @@ final class LedgerWriter {
         }
     }
 
-    /** Writes what is only to be known at the next start; answered with whether it is on the disk, as soon as that was tried. */
+    /**
+     * Writes what is only to be known at the next start; answered with whether it is on the disk, as soon as that was
+     * tried.
+     */
     CompletionStage<Boolean> record(LedgerLine line) {
         CompletableFuture<Boolean> written = new CompletableFuture<>();
         writing.execute(() -> written.complete(ledger.record(line)), () -> {
@@ -68,7 +74,9 @@ final class LedgerWriter {
         return written;
     }
 
-    /** What could not be written is written when the disk allows, also where nothing else is to be written any more. */
+    /**
+     * Writes what could not be written before when the disk allows, even if nothing else has to be written any more.
+     */
     void catchUp(long nowNanos) {
         if (catchingUp || nowNanos < nextCatchUpNanos || !ledger.behind()) {
             return;

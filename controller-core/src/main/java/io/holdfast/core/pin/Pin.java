@@ -28,7 +28,7 @@ final class Pin {
 
     final Backend backend;
     final Key key;
-    /** At the end of the path, or of what is left of it. */
+    /** Block at the end of the path, or of what is left of it. */
     long block;
 
     /** Blocks on the path. */
@@ -42,37 +42,37 @@ final class Pin {
 
     State state = State.PLANNED;
     boolean counted;
-    /** Until when a call without a clear answer may still pin. */
+    /** Time until which a call without a clear answer may still pin. */
     long mayArriveUntilNanos = NEVER;
 
     long dueNanos;
     long askedNanos = NEVER;
     int attempts;
-    /** Whether the engine has been asked in this life, and answered something. */
+    /** True once the engine has been asked in this life, and answered something. */
     boolean answered;
 
     boolean refused;
-    /** Whether the last call to unpin it had no clear answer, so that it may be there still. */
+    /** True while the last call to unpin it had no clear answer, so that it may be there still. */
     boolean unclear;
     /** The last step of its leavers' entries. */
     Step written = Step.PINNED;
 
     /** It may be pinned where nobody vouched for it. */
     boolean doubtful;
-    /** Whether it is seen what becomes of the block meanwhile. */
+    /** True while events show what becomes of the block meanwhile. */
     boolean arrivalWatched;
-    /** In how many caches the engine pinned it, where that was not what was asked. */
+    /** Number of caches in which the engine pinned it, where that was not what was requested. */
     int pinnedIn;
 
-    /** When the pin was sent, and when it was answered. */
+    /** Times at which the pin was sent and answered. */
     long sentNanos;
 
     long pinnedNanos;
 
     String trouble = "";
-    /** What is left of one that cannot be taken back, once it may have been made. */
+    /** Rest of a pin that cannot be taken back, once it may have been made. */
     Optional<StayingPath> left = Optional.empty();
-    /** From when on it counts, on the engine's clock. */
+    /** Time from which on it counts, on the engine's clock. */
     long sinceMicros = Long.MAX_VALUE;
 
     Pin(Backend backend, Key key, long block, int blocks, boolean fromEarlierLife) {
@@ -105,7 +105,7 @@ final class Pin {
         return state == State.UNPIN_DUE && answered && !refused && nowNanos < mayArriveUntilNanos;
     }
 
-    /** Whether it is from an earlier life of this process and was not asked for yet, or not answered for. */
+    /** Returns true if it is from an earlier life of this process and was not requested yet, or not answered for. */
     boolean isLeftover() {
         return fromEarlierLife && !answered && (state == State.UNPINNING || state == State.UNPIN_DUE);
     }

@@ -14,8 +14,8 @@ import java.util.function.Supplier;
 /**
  * The calls to backends: pins never in the way of unpins, at most eight of each under way, each with one outcome.
  *
- * <p>Belongs to the controller's thread: calls are made on the executor, their outcomes come back on its own thread. A client
- * turns away what exceeds its own bound on calls under way; a call that waits here is not turned away.
+ * <p>Belongs to the controller's thread: calls are made on the executor, their outcomes come back on its own thread. A
+ * client turns away what exceeds its own bound on calls under way; a call that waits here is not turned away.
  */
 final class PinCalls {
     static final int MOST_UNDER_WAY = 8;
@@ -28,7 +28,8 @@ final class PinCalls {
     /**
      * One call.
      *
-     * @param refusal asked when it is about to be made, since the world goes on while it waits: why it is not made after all
+     * @param refusal asked when it is about to be made, since the world goes on while it waits: why it is not made
+     *     after all
      * @param then told of the outcome on the controller's thread
      */
     private record Call(

@@ -34,18 +34,18 @@ import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What the engine has, or may have, pinned for us, and the only place that asks it to pin or unpin. */
+/** Pins that the engine has, or may have, for us. Nothing else asks the engine to pin or unpin. */
 public final class Pins {
     /*
      * One pin for one handle
      * ----------------------
-     * Engines count pins: a second pin of a block needs a second unpin, and nothing lists what is pinned. So a handle is
-     * pinned by exactly one call however many holds end there; holds join a pin that exists, and the last one to leave
-     * takes it back.
+     * Engines count pins: a second pin of a block needs a second unpin, and nothing lists what is pinned. So a handle
+     * is pinned by exactly one call however many holds end there; holds join a pin that exists, and the last one to
+     * leave takes it back.
      *
-     * A call reaches every cache of the engine, and what it counted has to be the caches that were known to have the block:
-     * any other number is a pin where nobody vouched for it, so it is taken back at once. Where the caches end a prefix with
-     * different blocks, a hold needs several pins.
+     * A call reaches every cache of the engine, and what it counted has to be the caches that were known to have the
+     * block: any other number is a pin where nobody vouched for it, so it is taken back at once. Where the caches end a
+     * prefix with different blocks, a hold needs several pins.
      *
      *     PLANNED    nothing was sent: the intent is being written, or waits for its turn
      *     PINNING    the call is under way                      PINNED      the engine said yes
@@ -54,58 +54,58 @@ public final class Pins {
      *
      * As many unpins as pins
      * ----------------------
-     * What an engine counts it counts for everybody. An unpin too many takes a pin of somebody else's; one too few leaves
-     * memory taken for ever. So every pin that may have arrived is unpinned, once:
+     * What an engine counts it counts for everybody. An unpin too many takes a pin of somebody else's; one too few
+     * leaves memory taken for ever. So every pin that may have arrived is unpinned, once:
      *
      * * A pin that was not sent, or was answered with a clear no, is never undone.
-     * * A pin without a clear answer may arrive for as long as ARRIVAL. It is unpinned at once; "there is none" closes it
-     *   only when it was asked after that time, so a pin that arrives late is taken back then.
+     * * A pin without a clear answer may arrive for as long as ARRIVAL. It is unpinned at once; "there is none" closes
+     *   it only when it was asked after that time, so a pin that arrives late is taken back then.
      * * A clear or a restart of the engine that is heard is no proof that a pin is gone: events and answers are two
-     *   clocks, and the news may be older than the pin. What is believed gone is unpinned all the same; "there is none" is
-     *   the usual answer.
-     * * An unpin without a clear answer is UNSURE and never repeated: had it been done, the next would take what somebody
-     *   else has pinned meanwhile. The pin counts, and the ledger says so, until the engine's own count at rest shows
-     *   less than its path alone would take.
-     * * A pin keeps its block from then on. Where events show that the block went while the call was under way, the pin is
-     *   of what came back, in the middle of another request's blocks perhaps: an unpin of that can end the engine, so
-     *   it is KEPT until the events show that it cannot.
+     *   clocks, and the news may be older than the pin. What is believed gone is unpinned all the same; "there is none"
+     *   is the usual answer.
+     * * An unpin without a clear answer is UNSURE and never repeated: had it been done, the next would take what
+     *   somebody else has pinned meanwhile. The pin counts, and the ledger says so, until the engine's own count at
+     *   rest shows less than its path alone would take.
+     * * A pin keeps its block from then on. Where events show that the block went while the call was under way, the pin
+     *   is of what came back, in the middle of another request's blocks perhaps: an unpin of that can end the engine,
+     *   so it is KEPT until the events show that it cannot.
      *
      * Twins
      * -----
      * A pinned block may get a twin: a second block of the engine under the same hash. An unpin names the hash, and may
-     * take a pin from the twin that it never had, which can end the engine. So while there are two the pin is KEPT: memory
-     * stays taken and counted, against an engine that may be gone. The ledger has a word for it, since a later process
-     * sees no twins before it has seen every event: it waits until its view was certain for as long as ARRIVAL.
+     * take a pin from the twin that it never had, which can end the engine. So while there are two the pin is KEPT:
+     * memory stays taken and counted, against an engine that may be gone. The ledger has a word for it, since a later
+     * process sees no twins before it has seen every event: it waits until its view was certain for as long as ARRIVAL.
      *
      * What cannot be taken back
      * -------------------------
-     * Of some backends there is no unpin. Such a pin is KEPT when nobody needs it any more: it counts, the hold says so, and
-     * it is over when the events show that nothing of its path has stayed since it was made (StayingPath), block by block,
-     * since an engine evicts the end of a path first. Whoever wants the path again takes the same pin up by a call of his
-     * own. The ledger has the part that is left, and the moment of the engine's clock from which on it counts: so the next
-     * start finds in the replayed events what is there still. As long as a call may be under way, or events about it, all of
-     * it counts.
+     * Of some backends there is no unpin. Such a pin is KEPT when nobody needs it any more: it counts, the hold says
+     * so, and it is over when the events show that nothing of its path has stayed since it was made (StayingPath),
+     * block by block, since an engine evicts the end of a path first. Whoever wants the path again takes the same pin
+     * up by a call of his own. The ledger has the part that is left, and the moment of the engine's clock from which on
+     * it counts: so the next start finds in the replayed events what is there still. As long as a call may be under
+     * way, or events about it, all of it counts.
      *
-     * What ends by itself in time
-     * ---------------------------
-     * Some pins end a known time after their last renewal or use, and cannot be taken back before. They are renewed while
-     * somebody needs them (Renewals); to release one is to renew it no more, and it is KEPT, and counts, until its time has
-     * surely run out. A process that ends renews nothing, so these need no ledger. Whoever wants the path again meanwhile
-     * takes the same pin up.
+     * Pins that end in time
+     * ---------------------
+     * Some pins end a known time after their last renewal or use, and cannot be taken back before. They are renewed
+     * while somebody needs them (Renewals); to release one is to renew it no more, and it is KEPT, and counts, until
+     * its time has surely run out. A process that ends renews nothing, so these need no ledger. Whoever wants the path
+     * again meanwhile takes the same pin up.
      *
      * Written ahead
      * -------------
-     * Nothing pinned survives in our memory when the process is killed, and engines forget nothing by themselves. So the
-     * intent is durable before the call is made, and whatever is not RELEASED at the next start is unpinned, by the
+     * Nothing pinned survives in our memory when the process is killed, and engines forget nothing automatically. So
+     * the intent is durable before the call is made, and whatever is not RELEASED at the next start is unpinned, by the
      * backend that pinned it, before anything else is pinned. A ledger that cannot be written stops pins and never an
-     * unpin, which waits for no disk. A backend whose pins end by themselves needs no ledger and leaves it alone.
+     * unpin, which waits for no disk. A backend whose pins end automatically needs no ledger and leaves it alone.
      *
      * Threads
      * -------
-     * The state belongs to the controller's thread. Writing (which waits for a disk, one line after the other) and calling
-     * happen on the acting executor; answers come back as mail. A pin has at most one call under way, so there is no
-     * order of answers to care about. Between the decision to pin and the call time passes: the caller's last look says
-     * whether the block is still to be pinned when the call is about to leave.
+     * The state belongs to the controller's thread. Writing (which waits for a disk, one line after the other) and
+     * calling happen on the acting executor; answers come back as mail. A pin has at most one call under way, so there
+     * is no order of answers to care about. Between the decision to pin and the call time passes: the caller's last
+     * look says whether the block is still to be pinned when the call is about to leave.
      *
      * What the tree counts
      * --------------------
@@ -113,9 +113,9 @@ public final class Pins {
      * known (of an earlier life, or overtaken by a clear) count with the number of blocks in their entry.
      */
 
-    /** What became of holds; called on the controller's thread. */
+    /** Receives what became of holds; called on the controller's thread. */
     public interface Results {
-        /** A pin is about to be asked for. */
+        /** A pin is about to be requested. */
         default void calling(PinCommand command) {}
 
         /** It was answered, or did not leave after all. */
@@ -123,7 +123,7 @@ public final class Pins {
 
         void pinned(long holdId, long block, int blocks, String reason);
 
-        /** Not pinned, and nothing is left of the attempt but, if deferred, its undoing. */
+        /** The hold is not pinned, and nothing is left of the attempt but, if deferred, its undoing. */
         void notPinned(long holdId, Outcome outcome);
 
         /** Its pin was renewed. */
@@ -138,7 +138,7 @@ public final class Pins {
         /** The engine may still hold something for it, for this reason; told again whenever the hold is to leave. */
         void notLeft(long holdId, String why);
 
-        /** What could not be taken back is over. */
+        /** Reports that a pin that could not be taken back is over. */
         default void over(long holdId, String why) {
             left(holdId);
         }
@@ -146,7 +146,7 @@ public final class Pins {
 
     private static final Logger LOG = LoggerFactory.getLogger(Pins.class);
     private static final long SECOND = 1_000_000_000L;
-    /** As long as a request can be under way after its sender gave it up. */
+    /** Longest time for which a request can be under way after its sender gave it up. */
     static final long ARRIVAL_NANOS = 60 * SECOND;
 
     private static final long REFUSED_AGAIN_NANOS = 60 * SECOND;
@@ -155,7 +155,7 @@ public final class Pins {
     private static final String TWINS =
             "a second block of the engine has the hash of this one by now, and an unpin could hit that one: it stays"
                     + " pinned until the engine has removed both, clears its cache or restarts";
-    /** By this a note of the ledger is known, whoever wrote how it goes on. */
+    /** Beginning by which a note of the ledger is known, whatever follows. */
     private static final String ASTRAY_BEGINS = "it may be pinned ";
 
     private static final String ASTRAY = ASTRAY_BEGINS
@@ -183,7 +183,7 @@ public final class Pins {
     private final BiFunction<Backend, Long, Optional<String>> lastLook;
     private final Results results;
     private final Map<Pin.Key, Pin> pins = new LinkedHashMap<>();
-    /** What each hold needs: one pin, or on an engine with several caches one for those that lack the others. */
+    /** Pins that each hold needs: one, or on an engine with several caches one for those that lack the others. */
     private final Map<Long, Set<Pin>> needed = new LinkedHashMap<>();
 
     private final List<Entry> abandoned = new ArrayList<>();
@@ -277,7 +277,7 @@ public final class Pins {
         }
     }
 
-    /** What cannot be taken back is counted, all of it until the events have told what is left. */
+    /** Counts a pin that cannot be taken back, all of it until the events have told what is left. */
     private void takeOver(Pin pin, Entry entry) {
         long since = EngineMoment.of(entry.note());
         pin.sinceMicros = pin.state == State.KEPT ? Math.max(pin.sinceMicros, since) : since;
@@ -290,16 +290,16 @@ public final class Pins {
         }
     }
 
-    /** Which engine answers; nothing is asked of it before this is known. */
+    /** Sets the engine that answers; nothing is asked of it before this is known. */
     public void engineIs(EngineIdentity identity) {
         engine = Optional.of(identity);
     }
 
     /**
-     * Closes what is unsure or kept where the engine's own count shows that it is gone: less is taken than its path alone
-     * would take. What else is believed to be pinned says nothing here, since that may be gone as well.
+     * Closes what is unsure or kept where the engine's own count shows that it is gone: less is taken than its path
+     * alone would take. What else is believed to be pinned says nothing here, since that may be gone as well.
      *
-     * @param usedBlocks what cannot be evicted while nothing runs, whoever pinned it
+     * @param usedBlocks what cannot be evicted while nothing runs, with the pins of others
      * @param nanos when that was true, no call of ours being under way
      */
     public void rested(long usedBlocks, long nanos) {
@@ -315,7 +315,9 @@ public final class Pins {
         }
     }
 
-    /** Whether what is counted as ours is what the engine has: nothing is planned, and no call is under way. */
+    /**
+     * Returns true if what is counted as ours is what the engine has: nothing is planned, and no call is under way.
+     */
     public boolean quiet() {
         return count(pin -> pin.state == State.PLANNED || pin.state == State.PINNING || pin.state == State.UNPINNING)
                 == 0;
@@ -324,7 +326,8 @@ public final class Pins {
     /**
      * Sends unpins that are due.
      *
-     * @param certainForNanos how long every event since the cache was empty has been seen; negative while that is not so
+     * @param certainForNanos how long every event since the cache was empty has been seen; negative while that is not
+     *     so
      */
     public void poll(long nanos, long certainForNanos) {
         nowNanos = nanos;
@@ -377,7 +380,7 @@ public final class Pins {
         return renewals.mayLast(pin, pin.backend.traits(), pin.blocks, () -> tree.path(pin.block), tree::lastTouch);
     }
 
-    /** Of a pin that cannot be taken back and that nobody needs: what is left of it. */
+    /** Looks at what is left of a pin that cannot be taken back and that nobody needs. */
     private void look(Pin pin, long certainForNanos) {
         boolean heard = nowNanos >= pin.mayArriveUntilNanos && nowNanos - pin.pinnedNanos >= ON_THE_WAY_NANOS;
         if (pin.state != State.KEPT || pin.left.isEmpty() || !heard) {
@@ -418,7 +421,7 @@ public final class Pins {
         pin.blocks = blocks;
     }
 
-    /** From now on it is seen what goes of it; a call or its events may be under way for so long. */
+    /** Follows from now on what leaves of its path; a call or its events may be under way for so long. */
     private void follow(Pin pin, long arrivalNanos) {
         long stamp = tree.engineMicros();
         pin.sinceMicros = stamp == 0 ? Long.MAX_VALUE : stamp + arrivalNanos / 1_000;
@@ -485,7 +488,7 @@ public final class Pins {
         return engine.isPresent() && ledger.engine().map(engine.get()::sameAs).orElse(true);
     }
 
-    /** Why nothing may be pinned, whatever it is; absent when nothing is in the way. */
+    /** Returns the reason why nothing may be pinned, whatever it is; absent when nothing is in the way. */
     public Optional<String> hindrance() {
         if (!backends.chosen().traits().needsLedger()) {
             return Optional.empty();
@@ -503,7 +506,10 @@ public final class Pins {
                 : Optional.of("pins of an earlier life are released first, " + leftovers + " to go");
     }
 
-    /** Why entries of the ledger are left alone, so that a person has to look; absent when all are ours to release. */
+    /**
+     * Returns the reason why entries of the ledger are left alone, so that a person has to look; absent when all are
+     * ours to release.
+     */
     private Optional<String> trouble() {
         if (engine.isPresent() && !ours()) {
             return Optional.of("the ledger belongs to the engine at "
@@ -556,7 +562,7 @@ public final class Pins {
         }
     }
 
-    /** The same for every hold, but not for what could take a pin that is not ours. */
+    /** Retries now for every hold, except where that could take a pin that is not ours. */
     public void retryNow() {
         for (Pin pin : List.copyOf(pins.values())) {
             if (pin.state == State.UNPIN_DUE && ours()) {
@@ -594,7 +600,7 @@ public final class Pins {
         return blocks(pin -> pin.leaving() && pin.releasable());
     }
 
-    /** Those whose unpin is under way or repeated and will take their path out of the tree. */
+    /** Returns the blocks whose unpin is under way or repeated and will take their path out of the tree. */
     public Set<Long> freeing() {
         return blocks(
                 pin -> pin.counted && (pin.state == State.UNPINNING || (pin.state == State.UNPIN_DUE && !pin.refused)));
@@ -643,8 +649,8 @@ public final class Pins {
     }
 
     /**
-     * Pins the block for the hold, or lets it join; does nothing while an earlier call about the block, or for this hold
-     * about another one, is under way.
+     * Pins the block for the hold, or lets it join; does nothing while an earlier call about the block, or for this
+     * hold about another one, is under way.
      *
      * @param path the hold's own, or one over it
      */
@@ -690,7 +696,10 @@ public final class Pins {
         mayCount(pin);
     }
 
-    /** Whenever the call that is about to leave may arrive: what the ledger says of it counts from then on at the latest. */
+    /**
+     * Whenever the call that is about to leave may arrive: what the ledger says of it counts from then on at the
+     * latest.
+     */
     private void mayCount(Pin pin) {
         long stamp = tree.engineMicros();
         pin.sinceMicros = stamp == 0 ? Long.MAX_VALUE : stamp + ARRIVAL_NANOS / 1_000;
@@ -820,7 +829,10 @@ public final class Pins {
         }
     }
 
-    /** Whose it was and who could not let go of it has let go now that somebody else has it. */
+    /**
+     * Takes in that a pin was made. Holds that had left it and could not release it are released now that another needs
+     * it.
+     */
     private void made(Pin pin) {
         if (!pin.endsInTime()) {
             follow(pin, 0);
@@ -863,18 +875,18 @@ public final class Pins {
         }
     }
 
-    /** What the chosen backend is, or more than that while an earlier choice still has pins. */
+    /** Returns the chosen backend's traits, or stricter ones while an earlier choice still has pins. */
     public BackendTraits traits() {
         BackendTraits chosen = backends.chosen().traits();
         return takeMemory() ? chosen.besideHardPins() : chosen;
     }
 
-    /** Whether pins take memory for good: those to come, or some that were made. */
+    /** Returns true if pins take memory for good: those to come, or some that were made. */
     public boolean areHard() {
         return traits().takesMemory();
     }
 
-    /** Whether a pin reaches several caches at once. */
+    /** Returns true if a pin reaches several caches at once. */
     public boolean onRanks() {
         return tree.several() && backends.chosen().traits().needs(Need.INSERTION_END);
     }
@@ -883,7 +895,10 @@ public final class Pins {
         return pins.values().stream().anyMatch(pin -> pin.backend.traits().takesMemory());
     }
 
-    /** Blocks that the rank's cache has to hold for us unless it let go by itself: not what may have been unpinned by now. */
+    /**
+     * Returns the number of blocks that the rank's cache holds for us unless it dropped some: not what may have been
+     * unpinned by now.
+     */
     public long surelyPinnedBlocks(int rank) {
         boolean all = pins.values().stream().allMatch(pin -> pin.state == State.PINNED);
         return all
@@ -961,7 +976,10 @@ public final class Pins {
         batch.forEach(pin -> unpinAnswered(pin, each));
     }
 
-    /** The engine is believed to have emptied its caches, since this rank's is empty. To be called before the tree is cleared. */
+    /**
+     * Assumes that the engine has emptied its caches, since this rank's is empty. To be called before the tree is
+     * cleared.
+     */
     public void engineForgot(int rank) {
         for (Pin pin : List.copyOf(pins.values())) {
             nobodyNeeds(pin);
@@ -1020,9 +1038,9 @@ public final class Pins {
     }
 
     /**
-     * This cache has removed blocks that were counted as pinned. A pin keeps its block, so what was removed while its call
-     * was under way, or just before, was pinned elsewhere: in another cache, or where the block came back to, and there it
-     * may lie in the middle of what a request stored.
+     * This cache has removed blocks that were counted as pinned. A pin keeps its block, so what was removed while its
+     * call was under way, or just before, was pinned elsewhere: in another cache, or where the block came back to, and
+     * there it may lie in the middle of what a request stored.
      *
      * @return the holds that such pins are made for, on an engine with several caches
      */
@@ -1042,7 +1060,7 @@ public final class Pins {
         return holds;
     }
 
-    /** Whether the pin may have reached the engine after what is only told now. */
+    /** Returns true if the pin may have reached the engine after what is reported only now. */
     private boolean mayHaveComeAfter(Pin pin) {
         boolean underWay = pin.state == State.PINNING || nowNanos < pin.mayArriveUntilNanos;
         return tree.several()
@@ -1051,8 +1069,9 @@ public final class Pins {
     }
 
     /**
-     * Whether a pin can be taken back now. Of several caches another one than was thought may have it, which the events tell
-     * that were on their way when it was made. So it waits for them; where an unpin could still lead to what is gone, it is kept.
+     * Returns true if a pin can be taken back now. Among several caches, another one than expected may have it; events
+     * that were on their way when it was made will show that. So it waits for them. Where an unpin could still lead to
+     * what is gone, it is kept.
      */
     private boolean settled(Pin pin) {
         if (!tree.several() && !pin.doubtful) {
@@ -1077,7 +1096,7 @@ public final class Pins {
         return true;
     }
 
-    /** Whether the events show every cache that counted the pin. */
+    /** Returns true if the events show every cache that counted the pin. */
     private boolean shows(Pin pin) {
         return pin.pinnedIn <= tree.ranksWith(pin.block).size();
     }
@@ -1186,7 +1205,7 @@ public final class Pins {
         }
     }
 
-    /** What has to be above the next pin in the ledger; absent when it is there. */
+    /** Returns the header that has to precede the next pin in the ledger; absent when it is there. */
     private Optional<Header> header() {
         Optional<EngineIdentity> written = ledger.engine();
         return engine.filter(known -> !known.equals(EngineIdentity.VOUCHED_FOR))

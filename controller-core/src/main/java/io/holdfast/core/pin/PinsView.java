@@ -3,7 +3,7 @@ package io.holdfast.core.pin;
 import java.util.Optional;
 
 /**
- * How many pins the engine has, or may have, for us, by how sure that is.
+ * Numbers of pins that the engine has, or may have, for us, by how sure that is.
  *
  * @param pinned the engine said yes, and somebody needs them
  * @param leftovers of an earlier life of this process, and not yet answered for
@@ -12,7 +12,7 @@ import java.util.Optional;
  * @param refused whose unpin the engine refuses
  * @param abandoned entries of the ledger whose backend is not in use
  * @param unreleasableBlocks blocks that nobody needs any more, protected by what cannot be taken back
- * @param runningOut of these pins, how many end by themselves in a known time
+ * @param runningOut of these pins, how many end automatically in a known time
  * @param trouble why the ledger's entries are not released, where a person has to look
  */
 public record PinsView(
@@ -25,7 +25,7 @@ public record PinsView(
         long unreleasableBlocks,
         int runningOut,
         Optional<String> trouble) {
-    /** Where everything can be taken back. */
+    /** Creates a view where everything can be taken back. */
     public PinsView(
             int pinned, int leftovers, int unsure, int kept, int refused, int abandoned, Optional<String> trouble) {
         this(pinned, leftovers, unsure, kept, refused, abandoned, 0, 0, trouble);

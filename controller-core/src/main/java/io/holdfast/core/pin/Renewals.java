@@ -11,16 +11,16 @@ import java.util.Optional;
 import java.util.function.LongUnaryOperator;
 import java.util.function.Supplier;
 
-/** Renews pins that end by themselves in time; belongs to the controller's thread. */
+/** Renews pins that end automatically after a time; belongs to the controller's thread. */
 final class Renewals<P> {
     /*
-     * A pin that ends by itself surely is there until its time after the last call that was answered with a yes was sent,
-     * and may be there until its time after the last call that may have been carried out was answered, or could have
-     * arrived. Between the two nobody knows. What is needed has to surely be there; what is counted may be.
+     * A pin that ends automatically surely is there until its time after the last call that was answered with a yes was
+     * sent, and may be there until its time after the last call that may have been carried out was answered, or could
+     * have arrived. Between the two nobody knows. What is needed has to surely be there; what is counted may be.
      */
     private static final long SECOND = 1_000_000_000L;
     private static final long NEVER = Long.MIN_VALUE;
-    /** How often one that is refused for now is asked for in the time of one renewal. */
+    /** Number of tries, in the time of one renewal, for a pin that is refused for now. */
     private static final int TRIES_A_RENEWAL = 4;
 
     private final PinCalls calls;
@@ -28,7 +28,7 @@ final class Renewals<P> {
     private final Map<P, Term> terms = new LinkedHashMap<>();
     private long nowNanos;
 
-    /** What comes of it. */
+    /** Receives the outcome. */
     interface Then<P> {
         /** It is pinned still. */
         void renewed(P pin);
@@ -63,7 +63,7 @@ final class Renewals<P> {
         this.then = then;
     }
 
-    /** A pin that was asked for at that time was made. */
+    /** Begins to renew a pin that was requested at that time and was made. */
     void begin(P pin, Backend backend, PinCommand command, long askedNanos) {
         if (!backend.traits().endsInTime()) {
             return;
@@ -87,8 +87,8 @@ final class Renewals<P> {
     }
 
     /**
-     * How many blocks of its path a call or a use may keep still. A use prolongs what it passes, so of a path whose beginning is
-     * used on the rest runs out before.
+     * Returns how many blocks of its path a call or a use may keep still. A use prolongs what it passes. Where only the
+     * beginning of a path is used on, the rest runs out before.
      *
      * @param known the blocks of its path, or those that are known of it
      * @param lastUse when a block was last used; 0 where it was not

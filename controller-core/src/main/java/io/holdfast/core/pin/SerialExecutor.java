@@ -11,8 +11,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Runs tasks one at a time, in the order given, on an executor that may have many threads.
  *
- * <p>Every task has exactly one of two ends: it ran, or, because the executor takes no more, what it named for that case
- * did. A task that throws is logged and stops nobody.
+ * <p>Every task has exactly one of two ends: it ran, or, because the executor takes no more, what it named for that
+ * case did. A task that throws is logged and stops nobody.
  */
 final class SerialExecutor {
     private static final Logger LOG = LoggerFactory.getLogger(SerialExecutor.class);

@@ -2,15 +2,15 @@ package io.holdfast.core.plan;
 
 import io.holdfast.core.backend.BackendTraits;
 
-/** When the planner may hold without being asked. */
+/** Conditions under which the planner may hold without a request. */
 public enum AutomaticHolds {
     /** Never. */
     OFF,
     /** Always, also with pins that take memory of the engine for good. */
     ON,
     /**
-     * Where the engine can evict what is held when it needs the memory, and not where a pin takes memory for good: that is the
-     * operator's decision.
+     * Allowed where the engine can evict what is held when it needs the memory. Where a pin takes memory for good, that
+     * is the operator's decision.
      */
     WHERE_EVICTABLE;
 
@@ -19,7 +19,7 @@ public enum AutomaticHolds {
         return this == ON || (this == WHERE_EVICTABLE && !traits.takesMemory());
     }
 
-    /** Returns why they are off with such a backend, and what switches them on. */
+    /** Returns why they are off with this backend, and what switches them on. */
     static String off(BackendTraits traits) {
         return traits.takesMemory()
                 ? "automatic holds are off, as they are by default where a pin takes memory for good: automaticHolds:"

@@ -9,7 +9,7 @@ public record Plan(long tick, List<Line> lines) {
         lines = List.copyOf(lines);
     }
 
-    /** What becomes of one hold. */
+    /** Action that one hold is due for. */
     public enum Action {
         PIN,
         UNPIN,
@@ -25,8 +25,8 @@ public record Plan(long tick, List<Line> lines) {
     private static final Set<Reason> LET_GO_ALWAYS = Set.of(Reason.OVER, Reason.STALLED, Reason.ABOVE_BOUND);
 
     /**
-     * The same, but that nothing is let go of whose lease lasts and nobody gave up, except for what the hard guard and
-     * waiting requests demand.
+     * Returns the same plan without releases of holds whose lease lasts and that nobody gave up, except for those that
+     * the hard guard and waiting requests demand.
      */
     public Plan keeping(String why) {
         return new Plan(
@@ -50,7 +50,8 @@ public record Plan(long tick, List<Line> lines) {
      *
      * @param holdId 0 for a shared prefix that is not held
      * @param prefix the last block of the prefix that it is about
-     * @param lastBlock the block to pin or unpin, at the end of the prefix, above or below; 0 where the action touches none
+     * @param lastBlock the block to pin or unpin, at the end of the prefix, above or below; 0 where the action touches
+     *     none
      * @param blocks blocks on its path
      * @param code which of all reasons
      * @param reason that reason in a sentence, with its numbers

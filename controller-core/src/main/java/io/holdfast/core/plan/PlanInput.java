@@ -23,11 +23,12 @@ import java.util.Set;
  * @param hindrance why nothing new may be pinned, whatever it is: suspended, a gap, leftovers, no probe yet
  * @param traits what the backend needs of a prefix and what its pins are
  * @param capabilities what the backend can do; absent before it was probed
- * @param letGo why automatic holds, and those that may be let go as they are, are off now; absent when they are on
+ * @param letGo why automatic holds, and those that may be released as they are, are off now; absent when they are on
  * @param window how long they are off at a time to be measured; zero where they are not
  * @param notPrimed why no prefix is stored by a request of our own now; empty when one may be
- * @param largestToken the largest token id that the engine is known to have; -1 while none is
- * @param leaving blocks that are not pinned any more as far as we are asked, whatever became of the unpin; not to be pinned
+ * @param largestToken the largest token id that the engine is known to have; -1 while it is unknown
+ * @param leaving blocks that are not pinned any more as far as we are asked, whatever became of the unpin; not to be
+ *     pinned
  * @param freeing of those, the ones that can be expected to go: the unpin is under way or repeated, and the tree counts
  *     the path
  * @param holds every hold that is not over, oldest first
@@ -65,7 +66,7 @@ public record PlanInput(
         Saving saving,
         long nextHoldId,
         Ranks ranks) {
-    /** Of an engine with one cache, where nothing is held by its rank. */
+    /** Creates the input of an engine with one cache, where nothing is held by its rank. */
     public PlanInput(
             long tick,
             long nowNanos,

@@ -36,28 +36,28 @@ public final class Planner {
      *
      * Order
      * -----
-     * Letting go comes first: holds that are over; all hard pins when requests wait while nothing runs (the one state that
-     * a pin may have caused and that costs everything); what stands above the hard bound, automatic holds before requested
-     * ones, of those lighter before heavier, and younger before older; automatic holds, and those whose owners allow it, in a window that measures without them or after it was found that
-     * they do not help. A hold that was let go by the
-     * last three is not over: it waits, and is pinned again when it fits.
+     * Letting go comes first: holds that are over; all hard pins when requests wait while nothing runs (the one state
+     * that a pin may have caused and that costs everything); what stands above the hard bound, automatic holds before
+     * requested ones, of those lighter before heavier, and younger before older; automatic holds, and those whose
+     * owners allow it, in a window that measures without them or after it was found that they do not help. A hold that
+     * was released by the last three is not over: it waits, and is pinned again when it fits.
      *
-     * Then wishes, requested before automatic, of those heavier before lighter, and older before younger. A weight takes
-     * nothing from what is held: somebody was promised that. A pin counts against the bound from the plan that
-     * makes it, an unpin frees nothing before the engine said so; within one plan two new paths that overlap are counted
-     * twice. All three err on the side of the engine.
+     * Then wishes, requested before automatic, of those heavier before lighter, and older before younger. A weight
+     * takes nothing from what is held: somebody was promised that. A pin counts against the bound from the plan that
+     * makes it, an unpin frees nothing before the engine said so; within one plan two new paths that overlap are
+     * counted twice. All three err on the side of the engine.
      *
      * The automatic rule
      * ------------------
-     * A prefix that several requests share and that this cache has lost is worth a hold, and so is one whose rank is among the
-     * best, where the shadows license that. Which of them, says Selection, as a set; one that is held and does not belong to
-     * it any more goes with the same plan.
+     * A prefix that several requests share and that this cache has lost is worth a hold, and so is one whose rank is
+     * among the best, where the shadows license that. Which of them, says Selection, as a set; one that is held and
+     * does not belong to it any more goes with the same plan.
      *
      * Where a pin ends
      * ----------------
      * A backend may only be able to pin where an insertion ended, and no insertion ends with a prefix that nobody sends
-     * alone. Then the shortest living path over the prefix is pinned, and what it holds beyond is counted and said. While
-     * there is none, the longest part of the prefix that ended an insertion has to do, until there is one.
+     * alone. Then the shortest living path over the prefix is pinned, and what it holds beyond is counted and said.
+     * While there is none, the longest part of the prefix that ended an insertion has to do, until there is one.
      */
     private final PlanInput in;
     private final List<Line> lines = new ArrayList<>();
@@ -126,7 +126,10 @@ public final class Planner {
         return new Plan(in.tick(), lines);
     }
 
-    /** What is used once in a window or less is held throughout: letting it go would lose it and measure nothing. */
+    /**
+     * Returns the reason to release a hold for a while; absent for what is used once in a window or less, since that
+     * would lose it and measure nothing.
+     */
     private Optional<Why> letGo(Hold hold) {
         boolean stays = isMeasuring()
                 && hold.automatic()
@@ -180,7 +183,7 @@ public final class Planner {
     private static final Why UNPIN_UNDER_WAY =
             new Why(Reason.UNPIN_UNDER_WAY, "the unpin of its last block has no outcome yet");
 
-    /** Why a prefix cannot be sent. */
+    /** Reason why a prefix cannot be sent. */
     public static final String NAMES_ONLY =
             "it was asked for by the names of its blocks, whose tokens the engine has not told, and this backend sends"
                     + " the prefix itself";
@@ -288,7 +291,9 @@ public final class Planner {
         return lines.stream().anyMatch(line -> line.action() == Action.PIN && line.holdId() == hold.id());
     }
 
-    /** What becomes of a hold whose last block is not in the cache: while it is, storing the prefix alone would store nothing. */
+    /**
+     * Decides on a hold whose last block is not in the cache. Without it, storing the prefix alone would store nothing.
+     */
     private Line absent(Hold hold) {
         String waits = "not in the cache as a whole: it is pinned when a request stores its last block";
         if (hold.automatic()) {
@@ -324,10 +329,10 @@ public final class Planner {
                 .line(Action.PRIME, hold.id(), hold.end(), 0, hold.request().blocks());
     }
 
-    /** Where the pin of a prefix ends. */
+    /** Block at which the pin of a prefix ends. */
     private record End(long block, int blocks) {}
 
-    /** Of a prefix that is in the cache; empty where nothing in it or over it may be pinned. */
+    /** Returns the end of a prefix that is in the cache; empty where nothing in it or over it may be pinned. */
     private Optional<End> end(HoldRequest path) {
         int blocks = path.blocks();
         long last = path.block(blocks - 1);
@@ -362,7 +367,7 @@ public final class Planner {
                 .map(end -> new End(end.block(), end.blocks()));
     }
 
-    /** Whether all of a prefix could be pinned of which a part is. */
+    /** Returns true if all of a prefix could be pinned of which a part is. */
     private boolean whole(HoldRequest path) {
         int blocks = path.blocks();
         return in.tree().match(path) == blocks
@@ -469,7 +474,7 @@ public final class Planner {
         return in.tree().unpinnedBlocks(block) * in.blockTokens();
     }
 
-    /** The holds to let go so that what stays fits the hard bound; none while that is unknown. */
+    /** Returns the holds to release so that what stays fits the hard bound; none while that is unknown. */
     private Set<Long> aboveBound() {
         Set<Long> chosen = new HashSet<>();
         if (!in.budget().knowsHard()) {
@@ -495,7 +500,7 @@ public final class Planner {
                         .forEach(goneAnyway::add);
             }
         }
-        // A pin goes with the last of its holds; `after` is how many holds have been let go by then.
+        // A pin goes with the last of its holds; `after` is how many holds have been released by then.
         List<Long> goes = new ArrayList<>(goneAnyway);
         List<Integer> after = new ArrayList<>(Collections.nCopies(goes.size(), 0));
         for (int i = 0; i < order.size(); i++) {

@@ -10,15 +10,15 @@ import java.util.Set;
 import java.util.function.LongPredicate;
 import java.util.stream.Collectors;
 
-/** Where the pins of one prefix end in the caches of an engine with several ranks; a pure function. */
+/** Ends of the pins of one prefix in the caches of an engine with several ranks; a pure function. */
 final class RankEnds {
     /*
-     * One call pins a hash in every cache that has it. So a block may be pinned only where it ended an insertion in each
-     * that has it, and a prefix that was stored up to different points needs a pin for each cache that the others do not
-     * reach. Each plan adds one for each hold, the next plan sees what it reached.
+     * One call pins a hash in every cache that has it. So a block may be pinned only where it ended an insertion in
+     * each that has it, and a prefix that was stored up to different points needs a pin for each cache that the others
+     * do not reach. Each plan adds one for each hold, the next plan sees what it reached.
      *
-     * A hash that is pinned already is never pinned a second time. Where it came to another cache since, and that one has no
-     * other path over the prefix, it is let go and pinned anew, in both.
+     * A hash that is pinned already is never pinned a second time. Where it came to another cache since, and that one
+     * has no other path over the prefix, it is released and pinned anew, in both.
      *
      * Parts of a prefix are not pinned here: the whole of it in one cache and a part in the other would take turns.
      */
@@ -38,7 +38,10 @@ final class RankEnds {
         this.pinned = pinned;
     }
 
-    /** For the first cache that has the prefix unpinned and a path over it that may be pinned; absent when none has. */
+    /**
+     * Returns the end in the first cache that has the prefix unpinned and a path over it that may be pinned; absent
+     * when there is no such cache.
+     */
     Optional<RankEnd> next() {
         for (int rank = 0; rank < ranks.size(); rank++) {
             if (isThere(rank) && !isPinned(rank)) {
@@ -51,7 +54,7 @@ final class RankEnds {
         return Optional.empty();
     }
 
-    /** Which caches have the prefix pinned, and why the others do not. */
+    /** Names the caches that have the prefix pinned, and why the others do not. */
     String said(String whyNotNext) {
         List<String> held = new ArrayList<>();
         List<String> others = new ArrayList<>();

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What is to be held by its rank.
+ * Prefixes to be held by their rank.
  *
  * @param chosen the best first; none while that is not licensed
  * @param whyNone why nothing may be held by its rank now, whatever the shadows say; empty where it may
@@ -14,7 +14,7 @@ import java.util.Optional;
  * @param mayBegin how many more may be held with this plan
  */
 public record Ranking(List<RankedPrefix> chosen, Optional<String> whyNone, Evidence evidence, int mayBegin) {
-    /** Where nothing is held by its rank. */
+    /** Ranking where nothing is held by its rank. */
     public static final Ranking NONE =
             new Ranking(List.of(), Optional.of("nothing is held by its rank"), Evidence.NONE, 0);
 
@@ -26,7 +26,7 @@ public record Ranking(List<RankedPrefix> chosen, Optional<String> whyNone, Evide
         return chosen.stream().filter(prefix -> prefix.lastBlock() == lastBlock).findFirst();
     }
 
-    /** Why a prefix that was held by its rank is not any more. */
+    /** Returns the reason why a prefix that was held by its rank is not any more. */
     Why whyNot() {
         if (whyNone.isPresent()) {
             return new Why(Reason.NOT_LICENSED, whyNone.get());

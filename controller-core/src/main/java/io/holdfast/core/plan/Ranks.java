@@ -21,7 +21,7 @@ public record Ranks(List<Rank> each, Map<Long, Set<Long>> ends) {
         ends = Map.copyOf(ends);
     }
 
-    /** What one of them has, and what is shared there. */
+    /** Blocks of one rank's cache, and the prefixes shared there. */
     public record Rank(TreeView tree, PrefixView prefixes) {}
 
     boolean several() {

@@ -1,8 +1,8 @@
 package io.holdfast.core.plan;
 
 /**
- * Why a line of a plan says what it says: the closed list that people look up. The sentence beside it
- * has the numbers.
+ * Reason why a line of a plan says what it says: the closed list that people look up. The sentence beside it has the
+ * numbers.
  */
 public enum Reason {
     /** It is held, and stays. */
@@ -15,7 +15,10 @@ public enum Reason {
     CLIPPED,
     /** Several requests share the prefix, and the cache has lost it. */
     SHARED_AND_LOST,
-    /** Its rank is among the best: such prefixes are used again soon, and shadows of the cache say that holding them pays. */
+    /**
+     * Its rank is among the best: such prefixes are used again soon, and shadows of the cache say that holding them
+     * pays.
+     */
     RANKED,
     /** It is held, and is pinned on one more data-parallel rank. */
     ONE_MORE_RANK,
@@ -30,20 +33,20 @@ public enum Reason {
     ABOVE_BOUND,
     /** Automatic holds are off in this window, so that their effect can be measured. */
     MEASURING,
-    /** Holds were found not to shorten time to first token enough, and are let go until that is tried again. */
+    /** Holds were found not to shorten time to first token enough, and are released until that is tried again. */
     NO_BENEFIT,
-    /** Holds were found to do harm, and are let go until that is tried again. */
+    /** Holds were found to do harm, and are released until that is tried again. */
     HARMFUL,
-    /** It is let go for a moment, since more of it can be held now. */
+    /** It is released for a moment, since more of it can be held now. */
     HELD_ANEW,
 
     /** Automatic holds are switched off. */
     AUTOMATIC_OFF,
-    /** How much automatic holds may take is not known. */
+    /** The most that automatic holds may take is not known. */
     AUTOMATIC_UNKNOWN,
     /** Hotter prefixes take the room that automatic holds have. */
     HOTTER_FIRST,
-    /** The room that automatic holds have is less than the prefix takes by itself. */
+    /** The room that automatic holds have is less than the prefix alone takes. */
     NO_ROOM_AUTOMATIC,
     /** The prefix is used so rarely that an automatic hold would end before the next use. */
     USED_TOO_RARELY,
@@ -51,14 +54,14 @@ public enum Reason {
     OUTRANKED,
     /** The shadows of the cache do not say that holding by rank pays. */
     NOT_LICENSED,
-    /** What holding it saves a request is less than is worth a hold. */
+    /** A request saves less with it held than is worth a hold. */
     SAVES_TOO_LITTLE,
 
     /** Nothing new is pinned now: a pause, events that were lost, what an earlier life left, no answer to a probe. */
     NOTHING_NEW,
     /** The engine cannot pin now. */
     NOT_NOW,
-    /** What the engine needs for itself is not known. */
+    /** The engine's own need is not known. */
     BOUND_UNKNOWN,
     /** There is no room under the bound. */
     NO_ROOM,
@@ -68,7 +71,7 @@ public enum Reason {
     NOT_CACHED,
     /** Its beginning is not known, since events were lost. */
     BEGINNING_UNKNOWN,
-    /** The engine can only pin where a request's blocks end, and none does that is still there. */
+    /** The engine can only pin where a request's blocks end, and no such end is still there. */
     NO_END,
     /** The unpin of its last block has no outcome yet. */
     UNPIN_UNDER_WAY,

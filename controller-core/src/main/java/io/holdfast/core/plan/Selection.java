@@ -17,28 +17,29 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.function.Predicate;
 
-/** Which shared prefixes are to be held automatically now, as a set; a pure function. */
+/** Chooses which shared prefixes are to be held automatically now, as a set; a pure function. */
 final class Selection {
     /*
      * Order
      * -----
-     * By requests in the decayed window times blocks saved over blocks held. A prefix that goes on from a chosen one saves,
-     * and costs, only what it has beyond it; a pin that reaches beyond its prefix, since it has to end where an insertion
-     * ended, costs what it holds. So hot comes before long. What is held already counts half as much again: two of equal
-     * heat do not take turns.
+     * By requests in the decayed window times blocks saved over blocks held. A prefix that goes on from a chosen one
+     * saves, and costs, only what it has beyond it; a pin that reaches beyond its prefix, since it has to end where an
+     * insertion ended, costs what it holds. So hot comes before long. What is held already counts half as much again:
+     * two of equal heat do not take turns.
      *
      * Room
      * ----
-     * What can be evicted is bounded by a share alone. For pins that take memory for good: what prompts need beside the held prefixes depends on what is held: five system prompts before short texts need
-     * nearly the whole cache while none is held, and little once all are. A rule that adds one after the other never gets
-     * there. So the longest run of that order is taken whose own reserve leaves it room, and then whatever still fits. Room
-     * of what is not in the cache now is lent to what is, until that comes back.
+     * What can be evicted is bounded by a share alone. For pins that take memory for good: what prompts need beside the
+     * held prefixes depends on what is held: five system prompts before short texts need nearly the whole cache while
+     * none is held, and little once all are. A rule that adds one after the other never gets there. So the longest run
+     * of that order is taken whose own reserve leaves it room, and then whatever still fits. Room of what is not in the
+     * cache now is lent to what is, until that comes back.
      *
      * By rank
      * -------
-     * What is left of the room goes to what is to be held by its rank, in that order, as far as it reaches. Their reserve
-     * was looked at when they were chosen, with what is taken here before them. Of what one saves only as much counts as it is
-     * likely to be used.
+     * What is left of the room goes to what is to be held by its rank, in that order, as far as it reaches. Their
+     * reserve was looked at when they were chosen, with what is taken here before them. Of what one saves only as much
+     * counts as it is likely to be used.
      */
     private static final double STAYS = 1.5;
     private static final int MOST = 64;
@@ -74,7 +75,7 @@ final class Selection {
         return chosen;
     }
 
-    /** Why a prefix is not among them. */
+    /** Returns the reason why a prefix is not among them. */
     Why whyNot(long lastBlock) {
         for (SharedPrefix prefix : savingTooLittle) {
             if (prefix.lastBlock() == lastBlock) {
@@ -200,7 +201,7 @@ final class Selection {
         return 0;
     }
 
-    /** What a pin of it holds, or would hold as far as that is known. */
+    /** Returns the number of blocks that a pin of it holds, or would hold as far as that is known. */
     private long heldBlocks(SharedPrefix prefix) {
         return heldBlocks(prefix.lastBlock(), prefix.blocks());
     }
@@ -285,7 +286,7 @@ final class Selection {
         return othersTokens + tokens <= in.budget().automaticBesideReserve() && othersTokens + tokens <= bound(ends);
     }
 
-    /** What may be held when these are. */
+    /** Returns the most that may be held when these are. */
     private long bound(Set<Long> ends) {
         Set<Long> held = new HashSet<>(requested);
         held.addAll(ends);

@@ -1,7 +1,7 @@
 package io.holdfast.core.prefix;
 
 /**
- * What the prompts that there are at once ask of the cache, in tokens of full blocks.
+ * Room that the prompts in progress together ask of the cache, in tokens of full blocks.
  *
  * @param prompts how many: as many of the last ones as requests were under way together, as far as they are remembered
  * @param sharedOnce where what several of them begin with is there once

@@ -5,10 +5,10 @@ import java.util.Arrays;
 /** The usual time between two uses of one prefix. */
 final class Gaps {
     /*
-     * A lease has to last from one use to the next. Requests come in bursts (a fan-out, an agent's steps, a batch), and the gaps
-     * within a burst say nothing about that. So at most one gap is kept in a third of the shortest lease: of a burst the one
-     * before it, of steady use one now and then. The upper median of the last few stands for all: one idle night among
-     * them changes nothing, and where long bursts and long gaps take turns, the long gap counts.
+     * A lease has to last from one use to the next. Requests come in bursts (a fan-out, an agent's steps, a batch), and
+     * the gaps within a burst say nothing about that. So at most one gap is kept in a third of the shortest lease: of a
+     * burst the one before it, of steady use one now and then. The upper median of the last few stands for all: one
+     * idle night among them changes nothing, and where long bursts and long gaps take turns, the long gap counts.
      */
     private static final int KEPT = 8;
 

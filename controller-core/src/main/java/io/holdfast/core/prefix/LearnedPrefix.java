@@ -1,7 +1,7 @@
 package io.holdfast.core.prefix;
 
 /**
- * What outlives a process of one shared prefix.
+ * The part of one shared prefix that outlives a process.
  *
  * @param lastBlock the block at its end, below which requests part
  * @param blocks from the root to there

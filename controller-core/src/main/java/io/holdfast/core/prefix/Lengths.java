@@ -1,7 +1,7 @@
 package io.holdfast.core.prefix;
 
 /**
- * How long the last prompts were, in tokens of full blocks.
+ * Lengths of the last prompts, in tokens of full blocks.
  *
  * @param prompts how many were measured; the others say nothing where it is 0
  * @param median half of them were at most that long

@@ -5,25 +5,28 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.function.LongPredicate;
 
-/** What decisions may read of {@link SharedPrefixes}; reading changes nothing. A prefix is named by its last block. */
+/** View of {@link SharedPrefixes} for decisions; reading changes nothing. A prefix is named by its last block. */
 public interface PrefixView {
     /** The prefix, where it is followed. */
     Optional<SharedPrefix> find(long lastBlock);
 
     /**
-     * The last block of the shortest living path over a prefix that is followed, which may be the prefix itself; only such
-     * where an insertion ended for sure.
+     * Returns the last block of the shortest living path over a prefix that is followed, which may be the prefix
+     * itself; only paths where an insertion ended for sure count.
      */
     OptionalLong shortestPathOver(long lastBlock);
 
-    /** The same among those whose last block passes. */
+    /** Returns the last block of the shortest of these paths whose last block passes. */
     default OptionalLong shortestPathOver(long lastBlock, LongPredicate which) {
         OptionalLong shortest = shortestPathOver(lastBlock);
         return shortest.isPresent() && which.test(shortest.getAsLong()) ? shortest : OptionalLong.empty();
     }
-    /** Whether the engine has told the tokens of a prefix that is followed, and they are kept. */
+    /** Returns true if the engine has told the tokens of a prefix that is followed, and they are kept. */
     boolean tokensKnown(long lastBlock);
 
-    /** What nine of ten of the last prompts need beside these prefixes, in blocks; empty before there was a prompt. */
+    /**
+     * Returns what nine of ten of the last prompts need beside these prefixes, in blocks; empty before there was a
+     * prompt.
+     */
     OptionalLong needBeside(Set<Long> held);
 }

@@ -45,12 +45,17 @@ public record SharedPrefix(
         this(lastBlock, blocks, above, ways, requests, hits, losses, lostBlocks, heat, 0);
     }
 
-    /** Whether it is used so seldom that a window of this length without a hold would tell nothing about it. */
+    /**
+     * Returns true if it is used so seldom that a window of this length without a hold would tell nothing about it.
+     */
     public boolean isSeldomUsed(Duration window) {
         return window.isPositive() && 2 * gapNanos >= window.toNanos();
     }
 
-    /** Whether it is worth a hold: several requests share it, not the turns of one conversation, and the cache lost it. */
+    /**
+     * Returns true if it is worth a hold: several requests share it, not the turns of one conversation, and the cache
+     * lost it.
+     */
     public boolean worthHolding() {
         return ways >= ENOUGH_WAYS && requests >= ENOUGH_REQUESTS && losses > 0;
     }

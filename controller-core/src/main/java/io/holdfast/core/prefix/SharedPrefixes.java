@@ -23,39 +23,40 @@ import java.util.function.ToLongFunction;
 /**
  * Finds the prefixes that requests of one engine share, and follows them.
  *
- * <p>It belongs to the thread that applies the events. What it knows outlives the engine's cache: a prefix is known by its
- * last block's hash, and hashes are the same after a restart wherever they come from the tokens alone.
+ * <p>It belongs to the thread that applies the events. What it knows outlives the engine's cache: a prefix is known by
+ * its last block's hash, and hashes are the same after a restart wherever they come from the tokens alone.
  */
 public final class SharedPrefixes implements PrefixView, WantedPrefixes {
     /*
      * What is shared
      * --------------
-     * Nobody sends a system prompt by itself: it comes before many users' texts. So a shared prefix is no request's whole
-     * path, and no insertion ends there. It shows where ways part: an insertion that begins below a block which others
-     * have passed. The first two ways make it known; from the third on, and once it was lost, it is worth a hold. A
-     * conversation has one way on at each turn, or two where a turn was rendered anew, so it is none.
+     * Nobody sends a system prompt alone: it comes before many users' texts. So a shared prefix is no request's
+     * whole path, and no insertion ends there. It shows where ways part: an insertion that begins below a block which
+     * others have passed. The first two ways make it known; from the third on, and once it was lost, it is worth a
+     * hold. A conversation has one way on at each turn, or two where a turn was rendered anew, so it is none.
      *
      * It is lost where a request finds it incomplete and its end was evicted since another passed it. Requests that run
      * together before the first of them is stored compute it each, and nothing was lost.
      *
-     * Its end is watched in the tree from then on: each request that passes is told of by a walk over its path, strip by
-     * strip, whatever became of the blocks in between.
+     * Its end is watched in the tree from then on: each request that passes is told of by a walk over its path, strip
+     * by strip, whatever became of the blocks in between.
      *
      * Paths that cover it
      * -------------------
      * A backend that can only pin where an insertion ended holds the prefix with the shortest living path over it. The
-     * last few insertions that ended below it are remembered for that, the shortest and the youngest rather than others:
-     * the youngest will live longest. Of one that is asked for and was not followed, they are sought in the whole tree, once.
+     * last few insertions that ended below it are remembered for that, the shortest and the youngest rather than
+     * others: the youngest will live longest. Of one that is asked for and was not followed, they are sought in the
+     * whole tree, once.
      *
      * Its tokens
      * ----------
-     * Blocks tell their tokens when they are stored, and what is lost may be wanted back long after. So the tokens of what is
-     * followed are kept whole, of the hottest where not all have room.
+     * Blocks tell their tokens when they are stored, and what is lost may be wanted back long after. So the tokens of
+     * what is followed are kept whole, of the hottest where not all have room.
      *
      * What an earlier process counted
      * -------------------------------
-     * An engine that lived on repeats it. Who passed and where ways parted is in what that process left, or will be: it is
-     * followed, so that an eviction after the last pass is seen, and counted no second time.
+     * An engine that lived on repeats it. Who passed and where ways parted is in what that process left, or will be: it
+     * is followed, so that an eviction after the last pass is seen, and counted no second time.
      *
      * What requests need beside it
      * ----------------------------
@@ -67,7 +68,7 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
     private static final int MOST_EVICTIONS = 16;
     static final int MOST_FIRSTS = 8;
     private static final int PROMPTS = 128;
-    /** Of all that are followed: 16 MiB. */
+    /** Most tokens of all prefixes that are followed: 16 MiB. */
     private static final int MOST_TOKENS = 4 << 20;
 
     private static final long NEVER = Long.MIN_VALUE;
@@ -137,7 +138,10 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
             ways++;
         }
 
-        /** Whether it was evicted since a request passed it: what requests that run together compute twice is no loss. */
+        /**
+         * Returns true if it was evicted since a request passed it: what requests that run together compute twice is no
+         * loss.
+         */
         boolean evicted() {
             return tree.evictions(lastBlock) != evictions;
         }
@@ -160,7 +164,7 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
             passedNanos = nowNanos;
         }
 
-        /** That it was found is no proof of what is held: nobody saw the engine answer. */
+        /** Notes a use. That the prefix was found is no proof of what is held: nobody saw the engine answer. */
         void used(long nanos) {
             if (requests > 0) {
                 gaps.add(Math.max(0, nanos - passedNanos), nowNanos, gapsEveryNanos);
@@ -381,7 +385,7 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
                 }));
     }
 
-    /** Of the shared prefixes of a request the longest counts. */
+    /** Counts a request for the longest of its shared prefixes. */
     private void count(Entry entry, int hitBlocks) {
         if (hitBlocks >= entry.blocks) {
             found++;
@@ -392,7 +396,7 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
         }
     }
 
-    /** What outlives this process of the prefixes that are shared; their tokens do not. */
+    /** Returns what outlives this process of the prefixes that are shared; their tokens do not. */
     public List<LearnedPrefix> learned() {
         return entries.values().stream()
                 .filter(entry -> entry.ways > 1)
@@ -413,19 +417,26 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
         }
     }
 
-    /** Another engine is followed from now on; what is asked for is followed still. */
+    /**
+     * Forgets what nobody wants, since another engine is followed from now on; what is requested is followed still.
+     */
     public void forgetUnwanted() {
         List.copyOf(entries.values()).stream()
                 .filter(entry -> entry.wantedBy == 0)
                 .forEach(this::forget);
     }
 
-    /** What became of all requests that went over a shared prefix, counted for the longest that each went over. */
+    /**
+     * Returns what became of all requests that went over a shared prefix, counted for the longest that each went over.
+     */
     public Sharing sharing() {
         return new Sharing(found, told, foundInPart, foundNothing, recomputed);
     }
 
-    /** Returns the last evictions of shared prefixes, the oldest first; of one prefix only the last since the call before. */
+    /**
+     * Returns the last evictions of shared prefixes, the oldest first; of one prefix only the last since the call
+     * before.
+     */
     public List<PrefixEviction> evictions() {
         for (Entry entry : entries.values()) {
             int now = tree.evictions(entry.lastBlock);
@@ -496,7 +507,9 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
                 .orElse(OptionalLong.empty());
     }
 
-    /** Those that are worth a hold and were passed within what {@code nanos} gives for each, in no order. */
+    /**
+     * Returns the prefixes that are worth a hold and were passed within what {@code nanos} gives for each, in no order.
+     */
     public List<SharedPrefix> worthHolding(ToLongFunction<SharedPrefix> nanos) {
         return entries.values().stream()
                 .map(Entry::seen)
@@ -542,7 +555,7 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
         return OptionalLong.of(needs[(count * 9 + 9) / 10 - 1]);
     }
 
-    /** What so many of the last prompts ask of the cache together. */
+    /** Returns what so many of the last prompts ask of the cache together. */
     public Demand demand(long atOnce, int tokensOfABlock) {
         int count = (int) Math.min(atOnce, Math.min(promptCount, PROMPTS));
         Set<Entry> shared = new HashSet<>();
@@ -568,7 +581,9 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
         return new Demand(count, once * tokensOfABlock, full * tokensOfABlock);
     }
 
-    /** What is shared may have been found out after the prompt was seen. */
+    /**
+     * Finds the deepest shared prefix anew, since what is shared may have been found out after the prompt was seen.
+     */
     private Optional<Entry> deepest(Prompt prompt) {
         List<Entry> found = new ArrayList<>();
         tree.watchedOn(prompt.request.lastBlock(), block -> entry(block).ifPresent(found::add));
@@ -584,7 +599,7 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
         return 0;
     }
 
-    /** How long the last prompts were. */
+    /** Returns how long the last prompts were. */
     public Lengths lengths(int tokensOfABlock) {
         int count = Math.min(promptCount, PROMPTS);
         long[] blocks = new long[count];

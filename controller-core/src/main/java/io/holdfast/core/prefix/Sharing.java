@@ -1,7 +1,7 @@
 package io.holdfast.core.prefix;
 
 /**
- * What became of all requests that went over a shared prefix.
+ * Outcomes of all requests that went over a shared prefix.
  *
  * @param found requests that found it in the cache as a whole
  * @param told of those, requests that stored nothing and are known only because somebody told of them

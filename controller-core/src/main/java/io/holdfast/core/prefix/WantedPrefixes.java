@@ -1,6 +1,6 @@
 package io.holdfast.core.prefix;
 
-/** Where it is said which prefixes somebody wants held, shared or not, so that the paths over them are followed. */
+/** Register of the prefixes that somebody wants held, shared or not, so that the paths over them are followed. */
 public interface WantedPrefixes {
     /**
      * Follows a prefix; once for each who wants it.
@@ -12,9 +12,12 @@ public interface WantedPrefixes {
     /** Takes one {@link #want} back. */
     void unwant(long lastBlock);
 
-    /** When a request last went over it, ours aside; before all time where none was seen to. */
+    /** Returns when a request last went over it, ours aside; before all time where none was seen to. */
     long lastPassed(long lastBlock);
 
-    /** When a request that went over it last found all of it in the cache; before all time where none was seen to. */
+    /**
+     * Returns when a request that went over it last found all of it in the cache; before all time where none was seen
+     * to.
+     */
     long lastHit(long lastBlock);
 }

@@ -1,5 +1,5 @@
 /**
- * What requests share: the prefixes at whose ends their ways part, how hot they are, how often they were lost, and which
+ * Prefixes that requests share, at whose ends their ways part: how hot they are, how often they were lost, and which
  * living paths cover them. It learns from one engine's events.
  *
  * <p>Must not: deciding what is held. An embedder reads {@link

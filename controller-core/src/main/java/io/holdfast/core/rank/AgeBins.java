@@ -3,7 +3,7 @@ package io.holdfast.core.rank;
 /** Ages in bins whose widths grow with the age: half a second first, then each 1.4 times as far as the one before. */
 final class AgeBins {
     static final int COUNT = 40;
-    /** How finely a bin is divided where a curve is looked up. */
+    /** Number of parts of a bin where a curve is looked up. */
     static final int STEPS = 16;
 
     private static final double FIRST = 0.5;
@@ -11,9 +11,9 @@ final class AgeBins {
     private static final double[] EDGES = new double[COUNT + 1];
 
     /*
-     * A fit asks for the bin of each block that is remembered, a hundred thousand at a time, so no logarithm is taken. The
-     * exponent and the first bits of an age's mantissa, which are the first bits of its number, cut the ages into pieces that
-     * are each narrower than any bin: so the bin at a piece's begin is the right one, or the next is.
+     * A fit asks for the bin of each block that is remembered, a hundred thousand at a time, so no logarithm is taken.
+     * The exponent and the first bits of an age's mantissa, which are the first bits of its number, cut the ages into
+     * pieces that are each narrower than any bin: so the bin at a piece's begin is the right one, or the next is.
      */
     private static final int PIECE_SHIFT = Double.PRECISION - 1 - 4;
     private static final long FIRST_PIECE = piece(FIRST);
@@ -49,7 +49,7 @@ final class AgeBins {
         return bin < COUNT - 1 && seconds >= EDGES[bin + 1] ? bin + 1 : bin;
     }
 
-    /** Where a bin begins, in seconds; the last edge is where the last bin ends. */
+    /** Returns where a bin begins, in seconds; the last edge is where the last bin ends. */
     static double edge(int bin) {
         return EDGES[bin];
     }

@@ -3,7 +3,7 @@ package io.holdfast.core.rank;
 import io.holdfast.core.index.HashSlots;
 import java.util.Arrays;
 
-/** What is remembered of each block: where it hangs, when and how often it was used, and by what kind of request. */
+/** History of each block: where it hangs, when and how often it was used, and by what kind of request. */
 final class BlockHistory {
     static final int NONE = HashSlots.NONE;
 
@@ -19,7 +19,7 @@ final class BlockHistory {
     byte[] classes = new byte[FEWEST];
 
     byte[] hints = new byte[FEWEST];
-    /** The turn of the request that ended with this block; 0 where none did. */
+    /** Turn of the request that ended with this block; 0 where no request did. */
     byte[] endTurns = new byte[FEWEST];
     /** The logarithm of its decayed uses, as of the moment 0. */
     double[] frequencies = new double[FEWEST];
@@ -56,7 +56,7 @@ final class BlockHistory {
         return block;
     }
 
-    /** What is remembered of a block is from now on of another one, of which nothing is. */
+    /** Gives the history of a block to another one that has none. */
     void rename(int block, long hash) {
         numbers.remove(hashes, block);
         hashes[block] = hash;

@@ -5,7 +5,7 @@ import java.util.Arrays;
 /** A set of small numbers that can be walked. */
 final class BlockSet {
     private int[] members = new int[1 << 10];
-    /** Where a member stands, from 1; 0 is no member. */
+    /** Place of a member, from 1; 0 is no member. */
     private int[] places = new int[1 << 10];
 
     private int size;

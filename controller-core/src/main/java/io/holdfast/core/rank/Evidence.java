@@ -3,19 +3,19 @@ package io.holdfast.core.rank;
 import java.util.Locale;
 
 /**
- * What two models of the same cache found of the same recent requests, one without pins, one always with them; blocks, each
- * counting less the longer ago it was.
+ * Findings of two models of the same cache on the same recent requests, one without pins, one always with them; blocks,
+ * each counting less the longer ago it was.
  *
  * @param open whether pins are licensed by it
  * @param without found without pins
  * @param with found with pins
- * @param of asked for
+ * @param of blocks that were requested
  */
 public record Evidence(boolean open, double without, double with, double of) {
     /** Before there was any. */
     public static final Evidence NONE = new Evidence(false, 0, 0, 0);
 
-    /** In words, ready to end a sentence. */
+    /** Returns the evidence in words, ready to end a sentence. */
     public String said() {
         return of < 1
                 ? "no request was seen that would tell"

@@ -10,7 +10,7 @@ final class GhostQueue {
     private long[] numbers = new long[1 << 10];
     private long head;
     private long tail;
-    /** By block: its number in the queue, from 1; 0 for one that is no ghost. */
+    /** Number in the queue by block, from 1; 0 for one that is no ghost. */
     private long[] numberOf = new long[1 << 10];
 
     private long lastNumber;

@@ -1,11 +1,11 @@
 package io.holdfast.core.rank;
 
-/** How many holds may begin now by their rank. */
+/** Limits how many holds may begin now by their rank. */
 public final class HoldPace {
     /*
-     * Each hold is a call to the engine, and on some a request of its own, so they begin no faster than an engine can bear
-     * beside its users' requests: on a slow one by how many of those it serves, on a fast one by the second. What was not
-     * begun in time is chosen again with the next choice, if it still ranks.
+     * Each hold is a call to the engine, and on some a request of its own, so they begin no faster than an engine can
+     * bear beside its users' requests: on a slow one by how many of those it serves, on a fast one by the second. What
+     * was not begun in time is chosen again with the next choice, if it still ranks.
      */
     private static final double A_SECOND = 2;
     private static final double A_REQUEST = 0.5;

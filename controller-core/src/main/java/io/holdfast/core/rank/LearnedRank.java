@@ -3,9 +3,9 @@ package io.holdfast.core.rank;
 import java.util.Arrays;
 
 /**
- * What outlives a process of {@link RankedPrefixes}: how soon blocks of which kind are used again, how much hints tell, how
- * long blocks stay, and what both shadows found. The shadows themselves and the places of the cache do not: the next process
- * sees for itself what is there.
+ * The part of {@link RankedPrefixes} that outlives a process: how soon blocks of which kind are used again, how much
+ * hints tell, how long blocks stay, and what both shadows found. The shadows themselves and the places of the cache do
+ * not: the next process sees for itself what is there.
  *
  * @param capacity blocks that the engine's cache had room for
  * @param used by class and age: uses of blocks that had not been used for so long
@@ -44,7 +44,7 @@ public record LearnedRank(
     }
 
     /**
-     * What both shadows found of recent requests.
+     * Findings of both shadows on recent requests.
      *
      * @param forSeconds from the first request that counts in it to the last
      * @param idleSeconds since the last

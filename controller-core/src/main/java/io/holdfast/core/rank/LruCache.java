@@ -4,27 +4,27 @@ import java.util.Arrays;
 import java.util.function.IntConsumer;
 
 /**
- * A prefix cache of unit blocks that evicts the least recently used block which nothing keeps. Blocks are small numbers,
- * given out by whoever asks.
+ * A prefix cache of unit blocks that evicts the least recently used block which nothing keeps. Blocks are small numbers
+ * that the caller assigns.
  */
 public final class LruCache {
     /*
      * The order of eviction
      * ---------------------
-     * A request uses all blocks of its path at once, and of those the deepest goes first: engines free a prompt from its
-     * end. So the order is that of the last use, then of depth, and a block always comes before what lies above it; whoever
-     * evicts in this order needs no look at the tree. Moment and depth are one number for each block, its stamp. Of blocks
-     * with one stamp the one with the larger number goes first, which mostly is the one that was remembered later: so what
-     * is evicted does not depend on how the heap happens to lie.
+     * A request uses all blocks of its path at once, and of those the deepest goes first: engines free a prompt from
+     * its end. So the order is that of the last use, then of depth, and a block always comes before what lies above it;
+     * an eviction in this order needs no look at the tree. Moment and depth are one number for each block, its
+     * stamp. Of blocks with one stamp the one with the larger number goes first, which mostly is the one that was
+     * remembered later: so what is evicted does not depend on how the heap happens to lie.
      *
      * Entries
      * -------
-     * Each use, and each time that a block is let go of, makes an entry with the stamp of that moment. Nearly all come in the
-     * order of their stamps, so they stand in a queue, where adding and taking cost the same however many there are. One that
-     * comes out of order (let go of long after its last use, or used at the moment of another path) goes into a heap beside
-     * it, and the older of both fronts is the next. Entries are never searched for: one that is not its block's stamp any
-     * more, or whose block is kept or gone, is passed over when it comes to the front, and when such entries are most of
-     * those that there are, they are dropped.
+     * Each use, and each release of a block, makes an entry with the stamp of that moment. Nearly all come
+     * in the order of their stamps, so they stand in a queue, where adding and taking cost the same however many there
+     * are. One that comes out of order (released long after its last use, or used at the moment of another path) goes
+     * into a heap beside it, and the older of both fronts is the next. Entries are never searched for: one that is not
+     * its block's stamp any more, or whose block is kept or gone, is passed over when it comes to the front, and when
+     * such entries are most of those that there are, they are dropped.
      */
     private static final int FEWEST = 1 << 10;
     private static final int NONE = -1;
@@ -47,7 +47,7 @@ public final class LruCache {
     private long moment;
 
     private final Entries queue = new Entries();
-    /** Where the queue begins. */
+    /** Start of the queue. */
     private int front;
 
     private final Entries heap = new Entries();
@@ -94,7 +94,7 @@ public final class LruCache {
         return blocks;
     }
 
-    /** How many entries there are, those to be passed over included. */
+    /** Returns the number of entries, including those to be passed over. */
     int entries() {
         return queue.end - front + heap.end;
     }
@@ -119,7 +119,7 @@ public final class LruCache {
         dropPassedOver();
     }
 
-    /** How many blocks of a path, from its root on, are in the cache. */
+    /** Returns how many blocks of a path, from its root on, are in the cache. */
     public int hits(int[] path, int length) {
         int hits = 0;
         while (hits < length && has(path[hits])) {
@@ -165,7 +165,7 @@ public final class LruCache {
         return stored;
     }
 
-    /** Whether one block of the cache comes before another when room is needed. */
+    /** Returns true if one block of the cache comes before another when room is needed. */
     public boolean isOlder(int block, int other) {
         return goesBefore(stamps[block], block, stamps[other], other);
     }

@@ -1,12 +1,15 @@
 package io.holdfast.core.rank;
 
-/** Pins until they turn out to be a loss: compares what the engine itself found with one model of its cache without pins. */
+/**
+ * Pins until they turn out to be a loss: compares what the engine itself found with one model of its cache without
+ * pins.
+ */
 final class OneShadow {
     /*
-     * Windows of several residences. After one in which the engine found less than the model it pins nothing for a window, then
-     * tries again, and rests for twice as long each time that this was a loss as well. So each answer has to be paid for,
-     * by a window of harm or by windows without pins: that is what the second shadow is for, and this one shows what it is
-     * worth.
+     * Windows of several residences. After one in which the engine found less than the model it pins nothing for a
+     * window, then tries again, and rests for twice as long each time that this was a loss as well. So each answer has
+     * to be paid for, by a window of harm or by windows without pins: that is what the second shadow is for, and this
+     * one shows what it is worth.
      */
     private static final double LONGEST_WINDOW_SECONDS = 1_200;
     private static final double LEAST_WINDOW_SECONDS = 60;

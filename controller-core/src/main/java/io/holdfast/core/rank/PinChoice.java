@@ -3,19 +3,19 @@ package io.holdfast.core.rank;
 import java.util.Arrays;
 import java.util.function.IntConsumer;
 
-/** Pins the best blocks of one cache, each with all that lies above it, and lets go of the rest. */
+/** Pins the best blocks of one cache, each with all that lies above it, and releases the rest. */
 final class PinChoice {
     /*
      * How many
      * --------
-     * At most a share of the room, and no more than leaves room for so many long prompts. What a prompt needs depends on
-     * what is pinned of it, so neither can be said before the other: blocks are taken in their order as far as the share
-     * reaches, and then the longest run of that order that leaves room stays. Each block comes after those above it, so a
-     * run is a tree at wherever it is cut.
+     * At most a share of the room, and no more than leaves room for so many long prompts. What a prompt needs depends
+     * on what is pinned of it, so neither can be said before the other: blocks are taken in their order as far as the
+     * share reaches, and then the longest run of that order that leaves room stays. Each block comes after those above
+     * it, so a run is a tree at wherever it is cut.
      */
     private static final int CUTS = 32;
 
-    /** Hears of what is pinned and let go of. */
+    /** Hears of what is pinned and released. */
     interface Listener {
         void changed(int block, boolean pinned);
     }
@@ -28,12 +28,12 @@ final class PinChoice {
     private int pins;
     private long[] order = new long[1 << 10];
     private int[] chosen = new int[1 << 10];
-    /** By block: the choice that it was last part of. */
+    /** Choice that a block was last part of, by block. */
     private int[] choices = new int[1 << 10];
 
-    /** By block: its place in that choice. */
+    /** Place in that choice, by block. */
     private int[] ranks = new int[1 << 10];
-    /** By block: the choice when a block below it was pinned last. */
+    /** Choice when a block below it was pinned last, by block. */
     private int[] inner = new int[1 << 10];
 
     private int choice;
@@ -53,7 +53,7 @@ final class PinChoice {
         return block < isPinned.length && isPinned[block];
     }
 
-    /** A pinned block that left the cache all the same: nothing is to be let go of any more. */
+    /** Takes in that a pinned block left the cache all the same: nothing is to be released any more. */
     void lost(int block) {
         if (isPinned(block)) {
             isPinned[block] = false;
@@ -124,7 +124,7 @@ final class PinChoice {
         return block != BlockHistory.NONE && choices[block] != choice;
     }
 
-    /** Of the first so many that were chosen: how much of a path they are. */
+    /** Returns how much of a path is among the first so many that were chosen. */
     private RecentPrompts.Cover orders(int count) {
         return path -> {
             // Along a path each comes later in the order than what lies above it.

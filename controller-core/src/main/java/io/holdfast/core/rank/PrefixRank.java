@@ -3,7 +3,7 @@ package io.holdfast.core.rank;
 import java.util.List;
 
 /**
- * What was learned of one place of the cache, the end of a prefix, and where that puts it among the others.
+ * Knowledge of one place of the cache, the end of a prefix, and where that puts it among the others.
  *
  * @param blocks from the root to the place
  * @param cached whether the place is in the cache now
@@ -19,7 +19,7 @@ public record PrefixRank(
         chances = List.copyOf(chances);
     }
 
-    /** What the application said of the conversation. */
+    /** Hint that the application gave about the conversation. */
     public enum Said {
         NOTHING,
         GOES_ON,
@@ -46,17 +46,17 @@ public record PrefixRank(
     public record Order(int before, int of, double usesASecond, boolean chosen) {}
 
     /**
-     * What a cache that holds nothing does.
+     * Behaviour of a cache that holds nothing.
      *
      * @param keeps whether a cache of this size that evicts the least recently used would have it now
      * @param residenceSeconds how long such a cache keeps what nobody uses; 0 before it evicted anything
      */
     public record Lru(boolean keeps, double residenceSeconds) {}
 
-    /** How likely it is used again within so many seconds. */
+    /** Chance that it is used again within so many seconds. */
     public record Chance(long seconds, double chance) {}
 
-    /** How likely it is used again within a time that is among those that were asked for. */
+    /** Returns the chance that it is used again within a time that is among the requested ones. */
     double chanceWithin(long seconds) {
         return chances.stream()
                 .filter(chance -> chance.seconds() == seconds)

@@ -3,8 +3,8 @@ package io.holdfast.core.rank;
 import java.time.Duration;
 
 /**
- * How blocks are ranked, and when ranking is trusted. One configuration is meant for all traffic; the others are there to
- * show what each part is worth.
+ * Settings for how blocks are ranked, and when ranking is trusted. One configuration is meant for all traffic; the
+ * others are there to show what each part is worth.
  *
  * @param score what orders blocks
  * @param licence what pins wait for
@@ -25,15 +25,15 @@ public record RankSettings(
         Duration shortestTick,
         boolean adaptsTick) {
 
-    /** What orders blocks. */
+    /** Measure by which blocks are ordered. */
     public enum Score {
         /** Uses to be expected for each second that a block is kept, at best: see {@link ReuseCurves}. */
         REUSE_RATE,
-        /** How often a block was used lately. */
+        /** Number of recent uses of a block. */
         FREQUENCY
     }
 
-    /** What pins wait for. */
+    /** Condition that pins wait for. */
     public enum Licence {
         /** A model of the cache with pins that finds more than one without: see {@link ShadowGate}. */
         TWO_SHADOWS,

@@ -5,35 +5,35 @@ import java.util.Optional;
 import java.util.function.LongPredicate;
 import java.util.stream.LongStream;
 
-/** Which blocks of one engine's cache to pin, told of its requests and removals as its events show them. */
+/** Chooses which blocks of one engine's cache to pin, told of its requests and removals as its events show them. */
 public final class RankedPins {
     /*
      * What it is told
      * ---------------
-     * An engine announces what it stores and removes, never what it finds. But a store below a block says that a request
-     * walked the whole path to it, and how much of the path was there: per request that stores anything the events tell the
-     * exact hits. What stores nothing is not seen here, and not by the shadows either.
+     * An engine announces what it stores and removes, never what it finds. But a store below a block says that a
+     * request walked the whole path to it, and how much of the path was there: per request that stores anything the
+     * events tell the exact hits. What stores nothing is not seen here, and not by the shadows either.
      *
      * Classes
      * -------
-     * Blocks are alike whose last request was the same turn of a conversation, of like length, and that were used as often.
-     * A request is one turn further than the one whose last full block lies deepest on its path.
+     * Blocks are alike whose last request was the same turn of a conversation, of like length, and that were used as
+     * often. A request is one turn further than the one whose last full block lies deepest on its path.
      *
      * Ghosts
      * ------
-     * What was removed is remembered, or the gap that ends with it being stored again would be missing from the curves, and
-     * blocks would seem to be used sooner than they are. The oldest of them go when there are many caches' worth.
+     * What was removed is remembered, or the gap that ends with it being stored again would be missing from the curves,
+     * and blocks would seem to be used sooner than they are. The oldest of them go when there are many caches' worth.
      *
      * The shadows
      * -----------
-     * One is the engine's cache as it would be without pins, the other as it would be with them always. Ticks pin in the
-     * second by the same scores and the same budget as in the engine, whether the gate is open or not.
+     * One is the engine's cache as it would be without pins, the other as it would be with them always. Ticks pin in
+     * the second by the same scores and the same budget as in the engine, whether the gate is open or not.
      *
      * The budget
      * ----------
-     * Of the room that running requests leave, a share, and never so much that not eight long prompts fit beside it: a cache
-     * that turns over between two ticks serves new requests worse than pins serve old ones. What is pinned of a prompt it
-     * does not need a second time.
+     * Of the room that running requests leave, a share, and never so much that not eight long prompts fit beside it: a
+     * cache that turns over between two ticks serves new requests worse than pins serve old ones. What is pinned of a
+     * prompt it does not need a second time.
      */
 
     /** Takes what is to be done to the engine. */
@@ -45,7 +45,7 @@ public final class RankedPins {
 
     private static final int MOST_TURNS = 4;
     private static final int COUNT_CLASSES = 5;
-    /** What a hint's number means. */
+    /** Meaning of a hint's number. */
     static final List<PrefixRank.Said> SAID = List.of(PrefixRank.Said.values());
 
     private static final int[] LENGTHS = {0, 8_192, 32_768};
@@ -122,12 +122,12 @@ public final class RankedPins {
         }
     }
 
-    /** So many long prompts must fit beside pins from now on. */
+    /** Sets how many long prompts must fit beside pins from now on. */
     void freePrompts(int count) {
         prompts.atOnce(count);
     }
 
-    /** What running requests hold now. */
+    /** Takes in what running requests hold now. */
     public void running(int blocks, long nanos) {
         double seconds = nanos / NANOS;
         runningPeak = Math.max(blocks, runningPeak * Math.exp(-(seconds - runningPeakSeconds) / PEAK_SECONDS));
@@ -187,8 +187,8 @@ public final class RankedPins {
     }
 
     /**
-     * A request turned out to be longer: by more of its prompt, or by what it generated. That is no further request, and no
-     * further use of what was there.
+     * Takes in that a request turned out to be longer: by more of its prompt, or by what it generated. That is no
+     * further request, and no further use of what was there.
      *
      * @param request its number
      * @param hashes of its path, from the root
@@ -215,7 +215,8 @@ public final class RankedPins {
     }
 
     /**
-     * What stood for the end of one request's path is now further down; not where it stands for anything else.
+     * Moves a block that stood for the end of one request's path to where that end is now; not where it stands for
+     * anything else.
      *
      * @return whether it moved
      */
@@ -228,7 +229,7 @@ public final class RankedPins {
         return true;
     }
 
-    /** What the owner of a request says later of what will come, of each block that is known. */
+    /** Takes in what the owner of a request says later of what will come, of each block that is known. */
     void hint(long hash, int hint) {
         int block = history.find(hash);
         if (block != BlockHistory.NONE) {
@@ -242,7 +243,7 @@ public final class RankedPins {
     }
 
     /**
-     * The same with no more pins than {@code most}, and with some that come before all others.
+     * Chooses with no more pins than {@code most}, and with some that come before all others.
      *
      * @return whether it was time to
      */
@@ -299,7 +300,7 @@ public final class RankedPins {
         capacity(blocks);
     }
 
-    /** What outlives this process; its cache has room for so many blocks of the engine. */
+    /** Returns what outlives this process; its cache has room for so many blocks of the engine. */
     LearnedRank learned(int blocks, long nanos) {
         nowNanos = nanos;
         ReuseCurves.Counts counts = curves.counts();
@@ -360,14 +361,14 @@ public final class RankedPins {
          * One end.
          *
          * @param above the deepest block of its path that one shown before has as well; itself where there is none
-         * @param chance of a use within the time that was asked for
+         * @param chance of a use within the requested time
          */
         void end(long hash, long above, double chance, int uses, int turn, double idleSeconds);
     }
 
     /**
-     * Shows the chosen blocks below which none is chosen, the best first, or for each the last one above it that may be an
-     * end; what is chosen below that is left out, and what is likelier to be of no use than {@code leastChance}.
+     * Shows the chosen blocks below which none is chosen, the best first, or for each the last one above it that may be
+     * an end; what is chosen below that is left out, and what is likelier to be of no use than {@code leastChance}.
      */
     void ends(double withinSeconds, double leastChance, LongPredicate mayEnd, EndVisitor visitor) {
         shown.clear();
@@ -399,7 +400,7 @@ public final class RankedPins {
     }
 
     /**
-     * What is known of a block that was used, at this moment.
+     * Returns what is known of a block that was used, at this moment.
      *
      * @param depth blocks of its path, for whom each stands for more than one
      * @param within for which times its chances are asked
@@ -436,7 +437,7 @@ public final class RankedPins {
                         .toList()));
     }
 
-    /** How long a block stays that nobody uses, in seconds; 0 before anything was evicted. */
+    /** Returns how long a block stays that nobody uses, in seconds; 0 before anything was evicted. */
     public double residence() {
         return evictions == 0 ? 0 : Math.exp(residenceLog) - 1;
     }
@@ -541,7 +542,9 @@ public final class RankedPins {
         return 1;
     }
 
-    /** Of what kind a block is whose last request was the so manieth turn of a conversation and had so many tokens. */
+    /**
+     * Returns the class of a block whose last request was the so manieth turn of a conversation and had so many tokens.
+     */
     static int classOf(int turn, int uses, int tokens) {
         int turnClass = Math.min(turn, MOST_TURNS) - 1;
         int countClass = uses < 3 ? uses - 1 : uses < 5 ? 2 : uses < 9 ? 3 : 4;

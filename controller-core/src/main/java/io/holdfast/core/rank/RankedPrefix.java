@@ -17,7 +17,7 @@ import java.util.Locale;
  */
 public record RankedPrefix(
         long lastBlock, int blocks, int adds, double chance, int uses, int turn, double idleSeconds, Duration lease) {
-    /** Why it is worth a hold, in words. */
+    /** Returns why it is worth a hold, in words. */
     public String said() {
         return String.format(
                 Locale.ROOT,

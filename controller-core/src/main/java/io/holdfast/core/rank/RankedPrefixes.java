@@ -12,26 +12,29 @@ import java.util.Optional;
 import java.util.function.LongPredicate;
 import java.util.stream.LongStream;
 
-/** Which prefixes of an engine's cache to hold by their rank, told of the engine's requests as its events show them. */
+/**
+ * Chooses which prefixes of an engine's cache to hold by their rank, told of the engine's requests as its events show
+ * them.
+ */
 public final class RankedPrefixes {
     /*
      * Places, not blocks
      * ------------------
-     * An engine has blocks of 16 tokens, a million of them where there is much memory, and a prompt has hundreds. What is
-     * decided is where a path is worth keeping and where not any more, and for that not each block has to be known: only
-     * every so many of a path, where a request ended, and where requests part. Such a place stands for the blocks between it
-     * and the one above. So many blocks are skipped that the cache has some thousand places, however large it is, and
-     * neither a choice nor a fit walks more than those and their ghosts. An engine evicts a path from its end, so that a
-     * place is gone when its own block is.
+     * An engine has blocks of 16 tokens, a million of them where there is much memory, and a prompt has hundreds. What
+     * is decided is where a path is worth keeping and where not any more, and for that not each block has to be known:
+     * only every so many of a path, where a request ended, and where requests part. Such a place stands for the blocks
+     * between it and the one above. So many blocks are skipped that the cache has some thousand places, however large
+     * it is, and neither a choice nor a fit walks more than those and their ghosts. An engine evicts a path from its
+     * end, so that a place is gone when its own block is.
      *
-     * How many places fit the cache is not computed but seen: as many as are in it, from the first eviction on. Tokens that
-     * may be held, and the room, are counted in places by what a place of the cache has on average.
+     * How many places fit the cache is not computed but seen: as many as are in it, from the first eviction on. Tokens
+     * that may be held, and the room, are counted in places by what a place of the cache has on average.
      */
     private static final int MOST_PLACES = 8_192;
 
     private static final int GOES_ON = RankedPins.SAID.indexOf(PrefixRank.Said.GOES_ON);
     private static final int OVER = RankedPins.SAID.indexOf(PrefixRank.Said.OVER);
-    /** In seconds: for which times it is said how likely a use is. */
+    /** Times in seconds for which the chance of a use is reported. */
     private static final long[] HORIZONS = {10, 60, 300, 1_800};
 
     private static final int NOT_FULL_YET = Integer.MAX_VALUE / 2;
@@ -63,7 +66,7 @@ public final class RankedPrefixes {
     private int every;
 
     private boolean evicted;
-    /** Of an earlier process, until the capacity is known. */
+    /** Knowledge of an earlier process, until the capacity is known. */
     private Optional<Earlier> earlier = Optional.empty();
 
     private long nowNanos;
@@ -72,7 +75,10 @@ public final class RankedPrefixes {
     private int partingCount;
     private List<RankedPrefix> chosen = List.of();
 
-    /** For an engine that is called for each hold; {@code lease} is how long one lasts without a use. */
+    /**
+     * Creates the ranking for an engine that is called for each hold; {@code lease} is how long one lasts without a
+     * use.
+     */
     public RankedPrefixes(RankSettings settings, Duration lease, EngineBlocks tree) {
         this(settings, HoldLimits.ofCalls(lease), tree);
     }
@@ -129,7 +135,7 @@ public final class RankedPrefixes {
         chosen = List.of();
     }
 
-    /** What outlives this process; absent while nothing was learned. */
+    /** Returns what outlives this process; absent while nothing was learned. */
     public Optional<LearnedRank> learned() {
         return every == 0 ? earlier.map(Earlier::learned) : Optional.of(pins.learned(Math.max(1, capacity), nowNanos));
     }
@@ -218,7 +224,10 @@ public final class RankedPrefixes {
         }
     }
 
-    /** Notes the places among the first blocks of a path, new ones after those told before, and answers how many there are. */
+    /**
+     * Notes the places among the first blocks of a path, new ones after those told before, and answers how many there
+     * are.
+     */
     private int places(long[] path, int before, int blocks) {
         int count = 0;
         // The deepest was seen first.
@@ -241,8 +250,8 @@ public final class RankedPrefixes {
     }
 
     /**
-     * Somebody says of the conversation with this prefix whether it goes on. How much that tells is measured: a hint that is
-     * right by chance changes nothing.
+     * Takes in a hint whether the conversation with this prefix goes on. How much that tells is measured: a hint that
+     * is right by chance changes nothing.
      */
     public void hint(Prefix prefix, boolean goesOn) {
         for (int depth = 0; depth < prefix.blocks(); depth++) {
@@ -260,7 +269,7 @@ public final class RankedPrefixes {
         }
     }
 
-    /** So many long prompts must fit beside holds from now on; none where the engine evicts holds for them. */
+    /** Sets how many long prompts must fit beside holds from now on; none where the engine evicts holds for them. */
     public void freePrompts(int count) {
         pins.freePrompts(count);
     }
@@ -284,7 +293,9 @@ public final class RankedPrefixes {
         return tick(mayHold, room, first, block -> true);
     }
 
-    /** The same where a hold ends only at a block for which {@code mayEnd} holds, and with the last of them on its path. */
+    /**
+     * Chooses where a hold ends only at a block for which {@code mayEnd} holds, and with the last of them on its path.
+     */
     public boolean tick(long mayHold, long room, long[] first, LongPredicate mayEnd) {
         if (every == 0) {
             return false;
@@ -299,12 +310,12 @@ public final class RankedPrefixes {
         return ticked;
     }
 
-    /** What is to be held, the best first; nothing while that is not licensed. */
+    /** Returns what is to be held, the best first; nothing while that is not licensed. */
     public List<RankedPrefix> chosen() {
         return chosen;
     }
 
-    /** What was learned of the deepest place of this path that a request went over; absent where none did. */
+    /** Returns what was learned of the deepest place of this path that a request went over; absent where none did. */
     public Optional<PrefixRank> rank(Prefix path) {
         for (int depth = path.blocks(); depth > 0; depth--) {
             Optional<PrefixRank> rank = pins.rank(path.block(depth - 1), depth, horizons, nowNanos);
@@ -315,27 +326,27 @@ public final class RankedPrefixes {
         return Optional.empty();
     }
 
-    /** Whether a use within the lease of a hold is too unlikely for one. */
+    /** Returns true if a use within the lease of a hold is too unlikely for one. */
     public boolean tooUnlikely(PrefixRank rank) {
         return chanceOfUse(rank) < limits.leastChance();
     }
 
-    /** How likely a use within the lease of a hold is. */
+    /** Returns the chance of a use within the lease of a hold. */
     public double chanceOfUse(PrefixRank rank) {
         return rank.chanceWithin(limits.lease().toSeconds());
     }
 
-    /** What speaks for holds by rank, and against. */
+    /** Returns what speaks for holds by rank, and against. */
     public Evidence evidence() {
         return pins.evidence();
     }
 
-    /** How many places of the cache are known. */
+    /** Returns the number of places of the cache that are known. */
     int places() {
         return pins.resident();
     }
 
-    /** How many requests may still grow. */
+    /** Returns the number of requests that may still grow. */
     int following() {
         return open.size();
     }

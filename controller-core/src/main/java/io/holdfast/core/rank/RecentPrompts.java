@@ -4,7 +4,7 @@ import java.util.Arrays;
 
 /** The paths of the last requests, and whether the next ones would find room. */
 final class RecentPrompts {
-    /** How much of a path, from its root on, is pinned. */
+    /** Tells how much of a path, from its root on, is pinned. */
     interface Cover {
         int of(int[] path);
     }
@@ -39,7 +39,7 @@ final class RecentPrompts {
         }
     }
 
-    /** Whether what a long prompt needs beyond what is pinned of it fits so often. */
+    /** Returns true if what a long prompt needs beyond what is pinned of it fits often enough. */
     boolean fit(double room, Cover pinned) {
         int known = (int) Math.min(requests, MOST);
         int mayBeLonger = known - (int) Math.ceil(LONG * known);

@@ -2,35 +2,40 @@ package io.holdfast.core.rank;
 
 import java.util.Arrays;
 
-/** How likely a block of a class is to be used again, the longer it has not been; learned from gaps between uses. */
+/**
+ * Estimates how likely a block of a class is to be used again, the longer it has not been; learned from gaps between
+ * uses.
+ */
 final class ReuseCurves {
     /*
      * Curve
      * -----
-     * A block that is used again after some time is an event at that age. One that was not used again so far says only that
-     * it was not until now: it is censored at its age. Kaplan and Meier's estimate takes both into account: the hazard of an
-     * age is events over all that got so old. Classes with little data lean on all blocks together, with the weight of so
-     * many blocks as PRIOR says. A hint multiplies the hazard of an age by what blocks with that hint showed against what
-     * was to be expected of them; so one that tells nothing comes out at 1, whatever its owner says of it.
+     * A block that is used again after some time is an event at that age. One that was not used again so far says only
+     * that it was not until now: it is censored at its age. Kaplan and Meier's estimate takes both into account: the
+     * hazard of an age is events over all that got so old. Classes with little data lean on all blocks together, with
+     * the weight of so many blocks as PRIOR says. A hint multiplies the hazard of an age by what blocks with that hint
+     * showed against what was to be expected of them; so one that tells nothing comes out at 1, whatever its owner says
+     * of it.
      *
      * Index
      * -----
-     * To keep a block of age a until age t costs the block-seconds for which it stays unused, and wins a use if one comes
-     * until then. The best ratio of the two over all t is Gittins' index: the rate of reuse that the block promises for the
-     * time that pays best, which is what blocks of different classes can be compared by. It needs no horizon to be chosen.
+     * To keep a block of age a until age t costs the block-seconds for which it stays unused, and wins a use if one
+     * comes until then. The best ratio of the two over all t is Gittins' index: the rate of reuse that the block
+     * promises for the time that pays best, which is what blocks of different classes can be compared by. It needs no
+     * horizon to be chosen.
      *
      * Blocks that are censored now are counted anew at each fit, from where they are; those that were forgotten stay
      * counted at the age that they had.
      *
-     * A fit fixes what was counted until then. The curve and the index of a class are worked out of that when somebody asks
-     * for them first, since most of the classes have no block in a cache.
+     * A fit fixes what was counted until then. The curve and the index of a class are worked out of that when somebody
+     * asks for them first, since most of the classes have no block in a cache.
      */
     static final int HINTS = 3;
 
     private static final double PRIOR = 50;
     private static final double HINT_PRIOR = 2_000;
     private static final double MOST_HAZARD = 0.999;
-    /** How many bins ahead the best time to keep a block is looked for. */
+    /** Number of bins ahead in which the best time to keep a block is looked for. */
     private static final int AHEAD = 14;
 
     private static final double[] NOTHING = new double[AgeBins.COUNT];
@@ -42,17 +47,20 @@ final class ReuseCurves {
     private final double[] hintEvents = new double[HINTS * AgeBins.COUNT];
     private final double[] hintForgotten = new double[HINTS * AgeBins.COUNT];
     private final double[] hintCensored = new double[HINTS * AgeBins.COUNT];
-    /** By class and bin, as of the last fit. */
+    /** Fitted values by class and bin, as of the last fit. */
     private final double[] fitted;
-    /** By bin, of all classes together. */
+    /** Fitted values by bin, of all classes together. */
     private double[] pooled = new double[AgeBins.COUNT];
-    /** By hint and bin: what its blocks showed against what was to be expected of them. */
+    /** Ratios by hint and bin: what its blocks showed against what was to be expected of them. */
     private final double[][] ratios = new double[HINTS][AgeBins.COUNT];
-    /** By hint and class: whether what follows is of the last fit. */
+    /** True, by hint and class, if what follows is of the last fit. */
     private final boolean[] workedOut;
-    /** By hint, class and step of age. */
+    /** Rates by hint, class and step of age. */
     private final float[] rates;
-    /** By hint, class and edge of a bin: the share that was not used again until then, by what was seen of the class. */
+    /**
+     * Survival by hint, class and edge of a bin: the share that was not used again until then, by what was seen of the
+     * class.
+     */
     private final float[] survivals;
 
     private final double[] hazard = new double[AgeBins.COUNT];
@@ -160,8 +168,8 @@ final class ReuseCurves {
     }
 
     /**
-     * How likely a block of this age is used again within so many seconds. Unlike an order, which needs some number for each,
-     * this leans on nothing but the class itself: what was not seen of it counts as no use.
+     * Returns the chance that a block of this age is used again within so many seconds. Unlike an order, which needs
+     * some number for each, this leans on nothing but the class itself: what was not seen of it counts as no use.
      */
     double chance(int blockClass, int hint, double age, double seconds) {
         workOut(blockClass, hint);

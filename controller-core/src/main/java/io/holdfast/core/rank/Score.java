@@ -1,6 +1,6 @@
 package io.holdfast.core.rank;
 
-/** What a block is worth now, compared with others; nothing at all at 0. */
+/** Returns what a block is worth now, compared with others; nothing at all at 0. */
 interface Score {
     float of(int block, long nowNanos);
 }

@@ -3,10 +3,10 @@ package io.holdfast.core.rank;
 /** The licence to pin: open while a model of the cache with pins finds more of recent requests than one without. */
 final class ShadowGate {
     /*
-     * Both models are fed with the same requests, so what neither sees does not tell for one of them, and nothing has to be
-     * tried on the engine to learn whether pins would help there. Evidence fades with a time constant of several residences:
-     * a gate that follows single minutes flaps, and each flap costs what was pinned. To open takes a margin; to close takes
-     * that nothing is left of the advantage, not even one block.
+     * Both models are fed with the same requests, so what neither sees does not tell for one of them, and nothing has
+     * to be tried on the engine to learn whether pins would help there. Evidence fades with a time constant of several
+     * residences: a gate that follows single minutes flaps, and each flap costs what was pinned. To open takes a
+     * margin; to close takes that nothing is left of the advantage, not even one block.
      */
     private static final double MARGIN = 0.002;
     private static final double SECONDS_BEFORE_OPENING = 60;
@@ -47,7 +47,7 @@ final class ShadowGate {
         return open;
     }
 
-    /** What outlives this process. */
+    /** Returns what outlives this process. */
     LearnedRank.LearnedEvidence learned(double seconds) {
         boolean none = Double.isNaN(firstSeconds);
         return new LearnedRank.LearnedEvidence(
@@ -59,8 +59,8 @@ final class ShadowGate {
     }
 
     /**
-     * Takes up what an earlier process found, faded by the time since; after so long that all of it has faded, nothing. The
-     * licence is not taken up: it takes the margin to open again.
+     * Takes up what an earlier process found, faded by the time since; after so long that all of it has faded, nothing.
+     * The licence is not taken up: it takes the margin to open again.
      */
     void restore(LearnedRank.LearnedEvidence learned, double seconds, double awaySeconds, double residence) {
         double since = awaySeconds + learned.idleSeconds();
@@ -81,7 +81,7 @@ final class ShadowGate {
         return Math.exp(-seconds / memory);
     }
 
-    /** What both models found of recent requests. */
+    /** Returns what both models found of recent requests. */
     Evidence evidence() {
         return new Evidence(open, hitsWithout, hitsWith, references);
     }

@@ -16,8 +16,8 @@ import java.util.List;
  * @param ttftCount how many requests that sum covers
  * @param promptTokens prompt tokens served, ever growing
  * @param cachedTokens of those, tokens found in the cache
- * @param ranks the load of each data-parallel rank, whose sums the readings above are, while sizes are of each; empty where
- *     the engine has one cache, or tells of all only together
+ * @param ranks the load of each data-parallel rank, whose sums the readings above are, while sizes are of each; empty
+ *     where the engine has one cache, or tells of all only together
  * @param itlSumSeconds sum of the times between two tokens of an answer, ever growing
  * @param itlCount how many times that sum covers
  * @param preemptions how often a running request was taken back into the queue for want of memory, ever growing
@@ -42,22 +42,22 @@ public record EngineReadings(
         ranks = List.copyOf(ranks);
     }
 
-    /** With nothing known but what is then said. */
+    /** Returns a builder in which nothing is known but what is then said. */
     public static Builder unknownBut(String why) {
         return new Builder(unknown(why));
     }
 
-    /** The same but for what is then said. */
+    /** Returns a builder that starts from these readings. */
     public Builder but() {
         return new Builder(this);
     }
 
-    /** The same of a cache of another size, whose use is known otherwise or not at all. */
+    /** Returns these readings for a cache of another size, whose use is known otherwise or not at all. */
     public EngineReadings withCache(Reading capacity, Reading used) {
         return but().capacityTokens(capacity).usedTokens(used).build();
     }
 
-    /** What one data-parallel rank does, whose requests nobody counts by rank. */
+    /** Returns the readings of one data-parallel rank, whose requests nobody counts by rank. */
     public EngineReadings ofRank(int rank) {
         Reading unknown = Reading.unknown("the engine does not tell it of each data-parallel rank");
         RankLoad load = rank < ranks.size() ? ranks.get(rank) : new RankLoad(unknown, unknown, unknown);
@@ -85,7 +85,7 @@ public record EngineReadings(
     }
 
     /**
-     * The same, but what cannot be true is unknown, with what is wrong with it.
+     * Returns these readings, with what cannot be true made unknown, and what is wrong with it.
      *
      * @param residentBlocks how many blocks the events tell to be in the cache
      */
@@ -130,7 +130,7 @@ public record EngineReadings(
         return value == Math.rint(value) ? Long.toString((long) value) : Double.toString(value);
     }
 
-    /** The same with the ever growing counters of other readings. */
+    /** Returns these readings with the ever growing counters of other readings. */
     public EngineReadings withCounters(EngineReadings other) {
         return but().ttftSumSeconds(other.ttftSumSeconds)
                 .ttftCount(other.ttftCount)
@@ -139,7 +139,7 @@ public record EngineReadings(
                 .build();
     }
 
-    /** The same without this much of the ever growing counters. */
+    /** Returns these readings without this much of the ever growing counters. */
     public EngineReadings lessCounters(double requests, double seconds, double prompts, double cached) {
         return requests == 0
                 ? this

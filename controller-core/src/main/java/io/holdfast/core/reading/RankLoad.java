@@ -1,7 +1,7 @@
 package io.holdfast.core.reading;
 
 /**
- * What one data-parallel rank of an engine does, whose cache is its own.
+ * Load of one data-parallel rank of an engine, whose cache is its own.
  *
  * @param runningRequests requests in its running batch
  * @param waitingRequests requests in its queue

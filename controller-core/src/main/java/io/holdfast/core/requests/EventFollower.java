@@ -10,8 +10,8 @@ import io.holdfast.core.index.TreeListener;
 import io.holdfast.core.requests.RequestRules.Decoding;
 
 /**
- * The blocks of one cache and the requests that its events show, told of each event in this order: for whoever follows an
- * engine by nothing but its events, in their own time.
+ * The blocks of one cache and the requests that its events show, told of each event in this order: for callers that
+ * follow an engine by nothing but its events, in their own time.
  */
 public final class EventFollower implements KvEventSink {
     /** Hears what it has a use for. */

@@ -3,17 +3,17 @@ package io.holdfast.core.requests;
 import java.util.OptionalDouble;
 
 /**
- * How many of the engine's requests its events do not show: what the engine counted less what was seen, both since the
- * first reading.
+ * Share of the engine's requests that its events do not show: what the engine counted less what was seen, both since
+ * the first reading.
  *
  * <p>The two are counted at different moments of a request's life, so the share wavers by the requests that run; it is
- * unknown until the engine counted one. Of a long life the whole says little about now, so a share of the last ten to twenty
- * minutes is kept beside it, with how far it may be off.
+ * unknown until the engine counted one. Of a long life the whole says little about now, so a share of the last ten to
+ * twenty minutes is kept beside it, with how far it may be off.
  */
 public final class InvisibleShare {
     private static final long WINDOW_NANOS = 600_000_000_000L;
 
-    /** So many are on their way between the engine's counter and its events, beside those that run. */
+    /** Number of requests on their way between the engine's counter and its events, beside those that run. */
     private static final int UNDER_WAY = 5;
 
     private boolean based;
@@ -22,7 +22,7 @@ public final class InvisibleShare {
     private long firstSeen;
     private long lastSeen;
 
-    /** Where the window before this one began, and this one. */
+    /** Counts at the beginning of the window before this one, and of this one. */
     private long olderCount;
 
     private long olderSeen;
@@ -79,17 +79,17 @@ public final class InvisibleShare {
         return lastCount - firstCount;
     }
 
-    /** Of those, the ones that its events did not show. */
+    /** Returns the number of those requests that its events did not show. */
     public long invisible() {
         return based ? Math.max(0, requests() - (lastSeen - firstSeen)) : 0;
     }
 
-    /** Between 0 and 1; absent before the engine counted a request. */
+    /** Returns the share, between 0 and 1; absent before the engine counted a request. */
     public OptionalDouble share() {
         return requests() == 0 ? OptionalDouble.empty() : OptionalDouble.of((double) invisible() / requests());
     }
 
-    /** The same of the last ten to twenty minutes; absent where the engine counted none in them. */
+    /** Returns the share of the last ten to twenty minutes; absent where the engine counted none in them. */
     public OptionalDouble recentShare() {
         long recent = lastCount - olderCount;
         return recent == 0
@@ -97,7 +97,7 @@ public final class InvisibleShare {
                 : OptionalDouble.of((double) Math.max(0, recent - (lastSeen - olderSeen)) / recent);
     }
 
-    /** By how much that share may be off, for the requests that ran when it began or run now. */
+    /** Returns by how much that share may be off, for the requests that ran when it began or run now. */
     public double recentDoubt() {
         return (Math.max(olderRunning, newerRunning) + UNDER_WAY) / Math.max(1, lastCount - olderCount);
     }

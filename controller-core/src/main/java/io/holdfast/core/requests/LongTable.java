@@ -58,7 +58,7 @@ final class LongTable {
         allocate(SMALLEST_LOG2);
     }
 
-    /** Where the hash is, or the empty slot where it would be put. */
+    /** Returns the slot of the hash, or the empty one where it would be put. */
     private int slot(long key) {
         int mask = keys.length - 1;
         int slot = home(key);

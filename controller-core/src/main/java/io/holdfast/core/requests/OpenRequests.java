@@ -39,7 +39,7 @@ final class OpenRequests {
         return requests[hand];
     }
 
-    /** There must be room, and no other request with the same last block. */
+    /** Adds a request. There must be room, and no other request with the same last block. */
     void add(VisibleRequest request) {
         request.place = free[--freeCount];
         requests[request.place] = request;

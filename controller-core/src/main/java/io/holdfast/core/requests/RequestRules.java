@@ -3,13 +3,14 @@ package io.holdfast.core.requests;
 import java.time.Duration;
 
 /**
- * How an engine tells of what it generates, and between which bounds its speed lies: what decides whether a store under
- * the end of a request is more of that request.
+ * Rules on how an engine tells of what it generates, and between which bounds its speed lies: they decide whether a
+ * store under the end of a request is more of that request.
  *
  * @param decoding when blocks filled by decoding are stored
  * @param fastestToken no request gets its tokens faster than this
  * @param slowestToken no request waits longer than this for a token, on average over a block
- * @param fullStepTokens a step that computed fewer prompt tokens than this had room for all of them, so no prompt was cut
+ * @param fullStepTokens a step that computed fewer prompt tokens than this had room for all of them, so no prompt was
+ *     cut
  * @param nextChunk the next part of a prompt that was cut follows within this time
  * @param longest a request that stored nothing for so long is complete
  * @param mostOpen as many requests are followed at once
@@ -23,7 +24,7 @@ public record RequestRules(
         Duration longest,
         int mostOpen) {
 
-    /** When an engine stores the blocks that a request fills by decoding. */
+    /** Time at which an engine stores the blocks that a request fills by decoding. */
     public enum Decoding {
         /** All at once when the request ends (SGLang). */
         AT_FINISH,

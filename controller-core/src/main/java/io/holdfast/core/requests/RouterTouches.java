@@ -17,17 +17,19 @@ public final class RouterTouches {
     /*
      * One request, told twice
      * -----------------------
-     * A router tells of each request, before the engine serves it or after; events show those that store something. Nothing
-     * connects the two but the path. So a touch waits for a while, and each visible request that passes the touched block
-     * takes one touch of that block with it, one that came or one that comes; what is left over when the while has passed was
-     * shown by nothing. A touch whose prefix is not in the cache as it comes has a request that will store it: it waits, so
-     * that its visible request takes it and no other, and teaches nothing whatever becomes of it.
+     * A router tells of each request, before the engine serves it or after; events show those that store something.
+     * Nothing connects the two but the path. So a touch waits for a while, and each visible request that passes the
+     * touched block takes one touch of that block with it, one that came or one that comes; what is left over when the
+     * while has passed was shown by nothing. A touch whose prefix is not in the cache as it comes has a request that
+     * will store it: it waits, so that its visible request takes it and no other, and teaches nothing whatever becomes
+     * of it.
      *
-     * Where others send requests of which no router tells, their visible ones take touches with them, too: this errs to few
-     * touches, never to a request that counts twice, unless it waited for longer than the while in the engine's queue.
+     * Where others send requests of which no router tells, their visible ones take touches with them, too: this errs to
+     * few touches, never to a request that counts twice, unless it waited for longer than the while in the engine's
+     * queue.
      *
-     * Of a block that was not touched for a while nobody counted the visible requests. That one was there shows by the last
-     * touch in the tree; how many there were does not.
+     * Of a block that was not touched for a while nobody counted the visible requests. That one was there shows by the
+     * last touch in the tree; how many there were does not.
      */
     static final long WHILE_NANOS = 30_000_000_000L;
     static final int MOST_WAITING = 65_536;
@@ -53,7 +55,7 @@ public final class RouterTouches {
         }
     }
 
-    /** Of one touched block. */
+    /** Account of one touched block. */
     private static final class Account {
         final Deque<Touch> waiting = new ArrayDeque<>();
         /** Times of visible requests that took no touch with them yet. */
@@ -63,9 +65,9 @@ public final class RouterTouches {
     private final EngineBlocks blocks;
     private final Listener listener;
     private final Map<Long, Account> accounts = new HashMap<>();
-    /** The same blocks, to be asked for each block of a path. */
+    /** Blocks with an account, to be looked up for each block of a path. */
     private final LongTable touched = new LongTable();
-    /** In the order in which they came; those that were shown are among them until their while is over. */
+    /** Touches in the order in which they came; those that were shown are among them until their while is over. */
     private final Deque<Touch> waiting = new ArrayDeque<>();
 
     private long nowNanos;
@@ -185,17 +187,17 @@ public final class RouterTouches {
         touched.clear();
     }
 
-    /** How many routers told of. */
+    /** Returns the number of requests that routers told of. */
     public long told() {
         return told;
     }
 
-    /** Of those, how many were shown by a visible request as well. */
+    /** Returns how many of those were shown by a visible request as well. */
     public long shown() {
         return shown;
     }
 
-    /** Of those, how many no event showed, though the prefix was in the cache. */
+    /** Returns how many of those no event showed, though the prefix was in the cache. */
     public long unseen() {
         return unseen;
     }

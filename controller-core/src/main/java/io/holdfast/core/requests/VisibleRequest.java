@@ -46,7 +46,9 @@ public final class VisibleRequest {
         return blocks;
     }
 
-    /** Blocks of its path that were in the cache before it, in whatever tier; 0 where the way to the root is not known. */
+    /**
+     * Blocks of its path that were in the cache before it, in whatever tier; 0 where the way to the root is not known.
+     */
     public int hits() {
         return Math.max(0, blocks - newBlocks);
     }
@@ -76,17 +78,20 @@ public final class VisibleRequest {
         return blockTokens;
     }
 
-    /** Whether it was put together by how long the engine takes for a token, and may be two requests or a part of one. */
+    /**
+     * Returns true if it was put together by how long the engine takes for a token, and may be two requests or a part
+     * of one.
+     */
     public boolean judged() {
         return judged;
     }
 
-    /** When its first store was published, in microseconds of the engine's clock. */
+    /** Returns when its first store was published, in microseconds of the engine's clock. */
     public long firstMicros() {
         return firstMicros;
     }
 
-    /** When its last store was published, in microseconds of the engine's clock. */
+    /** Returns when its last store was published, in microseconds of the engine's clock. */
     public long lastMicros() {
         return lastMicros;
     }

@@ -19,54 +19,60 @@ public final class VisibleRequests implements KvEventSink {
     /*
      * What a request leaves in the events
      * -----------------------------------
-     * Both engines store the full blocks of a prompt that were not there, in one chain under the last block that was: right
-     * after the prefill (SGLang), or when it is scheduled (vLLM). A prompt that was cut into chunks leaves one chain for
-     * each. What is generated follows under the end of that: one chain when the request ends (SGLang), one block at a time
-     * as each fills (vLLM). So a request is a chain of stores, each under the end of the one before, and it is followed by
-     * the last block of its path. A store under any other block, inside somebody's path or where nobody ends, begins a
-     * request, and that needs no judgement; many requests may be open at once and mix in any order.
+     * Both engines store the full blocks of a prompt that were not there, in one chain under the last block that was:
+     * right after the prefill (SGLang), or when it is scheduled (vLLM). A prompt that was cut into chunks leaves one
+     * chain for each. What is generated follows under the end of that: one chain when the request ends (SGLang), one
+     * block at a time as each fills (vLLM). So a request is a chain of stores, each under the end of the one before,
+     * and it is followed by the last block of its path. A store under any other block, inside somebody's path or where
+     * nobody ends, begins a request, and that needs no judgement; many requests may be open at once and mix in any
+     * order.
      *
      * Blocks below the first store were hits. Not every stored block is new: a copy that comes back from another tier
      * (loaded for the hit; published in the same batch as the prefill that needed it) was there. vLLM computes the last
-     * block of an aligned prompt again and keeps both copies: new, though its hash was there. In its full report
-     * mode it announces hits from the root like stores; no request of it computes several blocks that are there, since
-     * a hit covers them, so several leading ones in one chain are such a report. In SGLang a chain that is there already
-     * is its twin in another namespace, and new. Groups other than the one that decides tell the same request again and are
-     * skipped.
+     * block of an aligned prompt again and keeps both copies: new, though its hash was there. In its full report mode
+     * it announces hits from the root like stores; no request of it computes several blocks that are there, since a hit
+     * covers them, so several leading ones in one chain are such a report. In SGLang a chain that is there already is
+     * its twin in another namespace, and new. Groups other than the one that decides tell the same request again and
+     * are skipped.
      *
      * Is a store under the end of a request more of it?
      * -------------------------------------------------
-     * Or is it a new request which found the whole path in the cache: the next turn, or the same prompt again? Nothing in the
-     * events tells, not even the tokens: a store carries them, but not whether they were sent or generated, and of a prompt's
-     * last partial block nothing is published. Two streams can be equal byte for byte, one from a request that
-     * generated 32 tokens, one from a request with one token and another that brought 32 more. What is left, in this order:
+     * Or is it a new request which found the whole path in the cache: the next turn, or the same prompt again? Nothing
+     * in the events tells, not even the tokens: a store carries them, but not whether they were sent or generated, and
+     * of a prompt's last partial block nothing is published. Two streams can be equal byte for byte, one from a request
+     * that generated 32 tokens, one from a request with one token and another that brought 32 more. What is left, in
+     * this order:
      *   - The cache emptied, or the last block removed from the GPU: engines keep the blocks of running requests, so
      *     the request is over. Certain.
      *   - The engine was idle (idle()): whatever was open is over. Certain; ask the engine for its running requests.
-     *   - The shape. vLLM fills one block at a time and stores at most once a step for one request; SGLang stores once at
-     *     the end. Two blocks under an end of vLLM, a second store in the same batch, a store under the end of what SGLang
-     *     finished: another request. Certain, except for the last prompt of a step that was so full that it may have been
-     *     cut: its next part is in the very next batch that stores. SGLang's finish in that place is taken for it.
+     *   - The shape. vLLM fills one block at a time and stores at most once a step for one request; SGLang stores once
+     *     at the end. Two blocks under an end of vLLM, a second store in the same batch, a store under the end of what
+     *     SGLang finished: another request. Certain, except for the last prompt of a step that was so full that it may
+     *     have been cut: its next part is in the very next batch that stores. SGLang's finish in that place is taken
+     *     for it.
      *   - The time. Decoding so many tokens takes between the fastest and the slowest pace of any engine; what came
      *     sooner was not decoded, what came much later was not either. Outside the bounds it is another request.
-     *   - In between it is counted to the request, and the request says that it is judged. A quick next turn that adds one
-     *     block (vLLM) or a few (SGLang) to a request that stored no output, while the engine never idles, is taken for
-     *     its output: this errs to few and long requests, hence to more that seem invisible, never to too many touches.
+     *   - In between it is counted to the request, and the request says that it is judged. A quick next turn that adds
+     *     one block (vLLM) or a few (SGLang) to a request that stored no output, while the engine never idles, is taken
+     *     for its output: this errs to few and long requests, hence to more that seem invisible, never to too many
+     *     touches.
      *
      * What was sent and what was generated
      * ------------------------------------
-     * The first chain of a request is taken for prompt. It holds output if the whole prompt was in the cache, or shorter
-     * than a block, which events do not tell either. Where exactly one request ran between two idle moments, the engine's
-     * counters do: their difference is its prompt's length. Without them the output is a lower bound, the prompt an upper.
+     * The first chain of a request is taken for prompt. It holds output if the whole prompt was in the cache, or
+     * shorter than a block, which events do not tell either. Where exactly one request ran between two idle moments,
+     * the engine's counters do: their difference is its prompt's length. Without them the output is a lower bound, the
+     * prompt an upper.
      *
-     * Cannot be told apart at all: requests of one batch whose chains SGLang merged into one event (a prompt and a longer
-     * one with the same beginning); requests with the same prompt whose output differs: the later ones count as
+     * Cannot be told apart at all: requests of one batch whose chains SGLang merged into one event (a prompt and a
+     * longer one with the same beginning); requests with the same prompt whose output differs: the later ones count as
      * requests that brought it; two open requests with the same last block (copies in vLLM): the younger one goes on.
      *
      * Bounds
      * ------
-     * Only open requests are kept, at most mostOpen, one small object each; nothing is allocated for a block. A request that stored nothing for `longest` is complete; two places are
-     * looked at in each batch, so that time is not met to the second.
+     * Only open requests are kept, at most mostOpen, one small object each; nothing is allocated for a block. A request
+     * that stored nothing for `longest` is complete; two places are looked at in each batch, so that time is not met to
+     * the second.
      */
     private static final int LATE_TOKENS = 40;
     private static final long FINISH_SETTLES_MICROS = 2_000_000;
@@ -108,7 +114,7 @@ public final class VisibleRequests implements KvEventSink {
         youngest = open.nobody();
     }
 
-    /** How many requests were seen to begin. */
+    /** Returns the number of requests that were seen to begin. */
     public long seen() {
         return seen;
     }
@@ -210,8 +216,8 @@ public final class VisibleRequests implements KvEventSink {
     }
 
     /**
-     * Whether so many tokens, with those of the step before, leave that no room: SGLang tells of the prompt that it cut when
-     * it goes on with it, so after the others of its step and together with what ends in the next.
+     * Returns true if so many tokens, with those of the step before, leave no room in it: SGLang tells of the prompt
+     * that it cut when it goes on with it, so after the others of its step and together with what ends in the next.
      */
     private boolean isFull(long tokens) {
         boolean follows = atFinish && stampMicros - storingMicros <= chunkMicros;
@@ -233,7 +239,10 @@ public final class VisibleRequests implements KvEventSink {
         }
     }
 
-    /** What was lost may have been more of any request, and which blocks are there is not known. */
+    /**
+     * Stops trusting the open requests: what was lost may have been more of any of them, and which blocks are there is
+     * not known.
+     */
     @Override
     public void gap(Gap gap) {
         open.forEach(VisibleRequest::judge);
@@ -266,7 +275,7 @@ public final class VisibleRequests implements KvEventSink {
         begin(stores, last, depth, Math.max(0, depth - stores.count()), computed, onlyLoaded, judged);
     }
 
-    /** What a store under the end of a request is. */
+    /** Part that a store under the end of a request can be. */
     private enum Part {
         /** The prefill after the load of its hits. */
         SAME_STEP(true, false),

@@ -3,7 +3,7 @@ package io.holdfast.core.reuse;
 import java.util.Arrays;
 
 /**
- * What outlives a process of {@link ReuseTimes}.
+ * The part of {@link ReuseTimes} that outlives a process.
  *
  * @param residences how many ages of evicted blocks were measured
  * @param residence the last of them, in nanoseconds

@@ -12,7 +12,7 @@ final class RecentDurations {
     private final long[] nanos = new long[MOST];
     private long count;
 
-    /** Those of an earlier process, of which {@link #last} are the last. */
+    /** Restores the durations of an earlier process, of which {@link #last} are the last. */
     static RecentDurations of(long count, long[] last) {
         RecentDurations durations = new RecentDurations();
         durations.count = count - last.length;
@@ -39,14 +39,14 @@ final class RecentDurations {
         return count;
     }
 
-    /** As many as are remembered, the oldest first. */
+    /** Returns as many as are remembered, the oldest first. */
     long[] last() {
         long[] last = new long[(int) Math.min(count, MOST)];
         Arrays.setAll(last, i -> nanos[(int) ((count - last.length + i) % MOST)]);
         return last;
     }
 
-    /** Absent where there are none. */
+    /** Returns the part of the durations that is longer; absent where there are none. */
     OptionalDouble longerThan(long durationNanos) {
         return Arrays.stream(last())
                 .mapToDouble(each -> each > durationNanos ? 1 : 0)

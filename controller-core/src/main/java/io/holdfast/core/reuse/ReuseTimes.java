@@ -19,22 +19,23 @@ public final class ReuseTimes {
     /*
      * Residence
      * ---------
-     * How long a block survives that nobody touches is how old it is when the engine removes it for want of room: the time
-     * since the last touch that the events show. What is cleared or pinned tells nothing. Of the blocks that are removed
-     * together one in sixteen is looked at, the first among them, since they were stored and touched together.
+     * How long a block survives that nobody touches is how old it is when the engine removes it for want of room: the
+     * time since the last touch that the events show. What is cleared or pinned tells nothing. Of the blocks that are
+     * removed together one in sixteen is looked at, the first among them, since they were stored and touched together.
      *
      * Reuse
      * -----
-     * A request that begins below a block uses the path to it; the time since that block's last touch is a gap. Where the
-     * first block that it stores had been lost, that one is what would have been used again. Whether a store begins a request
-     * is known after it was applied, and whose request it is when the batch ends: so a gap is noted in between.
+     * A request that begins below a block uses the path to it; the time since that block's last touch is a gap. Where
+     * the first block that it stores had been lost, that one is what would have been used again. Whether a store begins
+     * a request is known after it was applied, and whose request it is when the batch ends: so a gap is noted in
+     * between.
      *
      * The past
      * --------
      * Touches are remembered by our clock. A batch that was missed and asked for, or was there before we were, happened
-     * earlier than it came: it says nothing of times, and neither does a block that was last touched by it. Such a batch is
-     * later than others by its stamp. When one comes that is much less late than all before, those were of the past, and
-     * what they seemed to tell is forgotten.
+     * earlier than it came: it says nothing of times, and neither does a block that was last touched by it. Such a
+     * batch is later than others by its stamp. When one comes that is much less late than all before, those were of the
+     * past, and what they seemed to tell is forgotten.
      */
     private static final int LOOK_AT_ONE_OF = 16;
     private static final int MOST_PENDING = 4096;
@@ -43,7 +44,7 @@ public final class ReuseTimes {
     private static final long LATE_FOR_NANOS = 60_000_000_000L;
 
     private final EngineBlocks blocks;
-    /** Of an earlier process: what is learned of the past here says nothing against it. */
+    /** Ages of an earlier process: what is learned of the past here says nothing against them. */
     private RecentDurations earlierAges = new RecentDurations();
 
     private RecentDurations earlierGaps = new RecentDurations();
@@ -59,7 +60,7 @@ public final class ReuseTimes {
     private long lastStampMicros;
     private long leastDelayNanos;
     private long onTimeNanos;
-    /** What was touched until then was touched earlier than is remembered. */
+    /** Time before which touches are earlier than is remembered. */
     private long pastUntilNanos = -1;
 
     private boolean late;
@@ -129,7 +130,7 @@ public final class ReuseTimes {
         gapNanos = touched > 0 && touched > pastUntilNanos && !late ? Math.max(0, nowNanos - touched) : -1;
     }
 
-    /** What was stored last began a request. */
+    /** Notes that what was stored last began a request. */
     public void began() {
         if (pending.size() < MOST_PENDING) {
             pending.add(gapNanos);
@@ -152,7 +153,7 @@ public final class ReuseTimes {
         }
     }
 
-    /** What outlives this process. */
+    /** Returns what outlives this process. */
     public LearnedTimes learned() {
         return new LearnedTimes(ages.count(), ages.last(), gaps.count(), gaps.last());
     }
@@ -172,7 +173,7 @@ public final class ReuseTimes {
         gaps = new RecentDurations();
     }
 
-    /** How long blocks survived that nobody touched; nothing until some were removed. */
+    /** Returns how long blocks survived that nobody touched; nothing until some were removed. */
     public Durations residence() {
         return ages.seen();
     }
@@ -189,7 +190,7 @@ public final class ReuseTimes {
         return median.isPresent() ? gaps.longerThan(median.getAsLong()) : OptionalDouble.empty();
     }
 
-    /** How much time the events span, by the engine's clock. */
+    /** Returns how much time the events span, by the engine's clock. */
     public Duration span() {
         return Duration.of(lastStampMicros - firstStampMicros, ChronoUnit.MICROS);
     }

@@ -1,5 +1,5 @@
 /**
- * How long blocks stay in an engine's cache and how soon they are used again.
+ * Times for which blocks stay in an engine's cache, and until they are used again.
  *
  * <p>Lives here: what was measured of both. Must not: any decision made of it.
  *
