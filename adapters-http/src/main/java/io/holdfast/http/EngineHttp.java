@@ -110,27 +110,27 @@ public final class EngineHttp implements AutoCloseable {
         return request.build();
     }
 
-    /** The same conversation with other headers, such as those of an administrator; connection and guards are shared. */
+    /** Returns this conversation with other headers, such as an administrator's; connection and guards are shared. */
     public EngineHttp withHeaders(Map<String, String> headers) {
         return new EngineHttp(this, settings.withHeaders(headers), guards);
     }
 
-    /** The same conversation for calls that may wait so long for their turn, with guards that only those share. */
+    /** Returns this conversation for calls that may wait so long for their turn, with guards that only those share. */
     public EngineHttp waiting(Duration limit) {
         return new EngineHttp(this, settings.withTimeLimit(limit), queued);
     }
 
-    /** The same conversation for texts of callers, with guards that only those share. */
+    /** Returns this conversation for texts of callers, with guards that only those share. */
     public EngineHttp texts() {
         return new EngineHttp(this, settings, text);
     }
 
-    /** Where the engine serves. */
+    /** Address at which the engine serves. */
     public URI base() {
         return settings.base();
     }
 
-    /** What the guards of each kind of calls do now; the same whichever conversation of the engine is asked. */
+    /** State of the guards of each kind of calls; the same in all conversations of the engine. */
     public List<GuardState> guards() {
         return List.of(prompt.state(), queued.state(), text.state());
     }
@@ -167,7 +167,7 @@ public final class EngineHttp implements AutoCloseable {
         return HttpRequest.newBuilder(template, (name, value) -> true).uri(URI.create(base + path));
     }
 
-    /** What an attempt that was sent came to says more than that the next one was turned away here. */
+    /** Repeats a call. The result of an attempt that was sent says more than that the next one was turned away here. */
     private CompletableFuture<Attempt> repeat(HttpRequest request, Retry.AsyncContext<Attempt> attempts) {
         return attempt(request).thenCompose(attempt -> {
             long pauseMillis = attempts.onResult(attempt);

@@ -1,7 +1,7 @@
 package io.holdfast.http;
 
 /**
- * What stands between us and one engine, as it is now, for one kind of calls.
+ * State of the guards between us and one engine, for one kind of calls.
  *
  * @param underWay calls that have not ended yet
  * @param mostUnderWay so many may be under way at once (the bulkhead)
@@ -30,7 +30,7 @@ public record GuardState(
         TEXT
     }
 
-    /** Whether calls are made. */
+    /** State that decides if calls are made. */
     public enum Breaker {
         CLOSED,
         /** After a pause: one call tries. */

@@ -26,7 +26,7 @@ public final class MetricsText {
     }
 
     private final String page;
-    /** Where its lines begin, those left out that are empty or a comment. */
+    /** Starts of its lines, except those that are empty or a comment. */
     private final int[] lines;
 
     private MetricsText(String page, int[] lines) {

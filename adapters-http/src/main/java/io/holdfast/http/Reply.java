@@ -1,6 +1,6 @@
 package io.holdfast.http;
 
-/** What became of one call to an engine. */
+/** Outcome of one call to an engine. */
 public sealed interface Reply {
     /** The engine answered, with whatever status. */
     record Answer(int status, String body) implements Reply {

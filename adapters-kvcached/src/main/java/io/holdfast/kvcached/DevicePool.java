@@ -46,7 +46,7 @@ public final class DevicePool {
         return levers.stream().anyMatch(other -> other != lever && other.shrinks());
     }
 
-    /** What has to be written down before the move, which counts from here on. */
+    /** Begins the move; returns the record to be written before it. The move counts from here on. */
     public LimitRecord begins(LimitLever lever, Move move) {
         lever.begins(move);
         return lever.record(move);
@@ -56,7 +56,7 @@ public final class DevicePool {
         lever.ended(move, result, now);
     }
 
-    /** What an operator asks for one of them. */
+    /** Takes an operator's request for one of them. */
     public Optional<Refusal> request(LimitLever lever, long bytes) {
         return lever.request(bytes, roomBytes());
     }
@@ -67,8 +67,9 @@ public final class DevicePool {
     }
 
     /**
-     * By how much the limits may grow together; negative where they exceed the budget already, as engines do that start with
-     * most of the device each. An engine that was never seen may start with anything, so nothing grows before.
+     * Bytes by which the limits may grow together; negative where they exceed the budget already, as engines do that
+     * start with most of the device each. An engine that was never seen may start with anything, so nothing grows
+     * before.
      */
     public long roomBytes() {
         if (budgetBytes.isEmpty()) {
@@ -77,7 +78,7 @@ public final class DevicePool {
         return levers.stream().allMatch(LimitLever::seen) ? budgetBytes.getAsLong() - committedBytes() : 0;
     }
 
-    /** What the engines may take together, by any limit that may be in force. */
+    /** Bytes that the engines may take together, by any limit that may be in force. */
     public long committedBytes() {
         return levers.stream().mapToLong(LimitLever::committed).sum();
     }
@@ -86,7 +87,7 @@ public final class DevicePool {
         return budgetBytes;
     }
 
-    /** What to say of a device whose limits are more than it has; absent where they are not. */
+    /** Warning about a device whose limits are more than it has; absent where they are not. */
     public Optional<String> excess() {
         return budgetBytes.isPresent() && committedBytes() > budgetBytes.getAsLong()
                 ? Optional.of("the limits of the engines on its device are " + ByteSize.text(committedBytes())

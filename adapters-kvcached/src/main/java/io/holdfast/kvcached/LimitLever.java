@@ -54,7 +54,7 @@ public final class LimitLever {
         RESTORE
     }
 
-    /** Where the limit is to go. */
+    /** Limit that is to be set. */
     private record Wish(long bytes, Origin origin, String reason) {}
 
     /** A smaller limit, watched for what it does to requests. */
@@ -234,7 +234,7 @@ public final class LimitLever {
         });
     }
 
-    /** What an operator asks for, refused with one sentence where it cannot or may not be. */
+    /** Takes an operator's request, or refuses it with one sentence where it cannot or may not be met. */
     public Optional<Refusal> request(long bytes, long roomBytes) {
         Optional<Refusal> never = impossible(bytes);
         if (never.isPresent()) {
@@ -394,7 +394,7 @@ public final class LimitLever {
         return Optional.empty();
     }
 
-    /** What is to be written down before a move. */
+    /** Record to be written before a move. */
     LimitRecord record(Move move) {
         Optional<Wish> asked = wish.filter(wanted -> wanted.origin == Origin.REQUEST);
         return new LimitRecord(
@@ -409,7 +409,7 @@ public final class LimitLever {
         attempt = Optional.of(move);
     }
 
-    /** What became of the move that was begun last. */
+    /** Takes the outcome of the move that was begun last. */
     void ended(Move move, WriteResult result, long now) {
         trouble = Optional.empty();
         switch (result) {
@@ -473,7 +473,7 @@ public final class LimitLever {
         return Optional.of(new Move(standing, bounds().restored(), 0, "the sidecar ends"));
     }
 
-    /** What the engine may take, by any limit that may be in force. */
+    /** Bytes that the engine may take, by any limit that may be in force. */
     long committed() {
         long most = Math.max(
                 Math.max(proof.mostBytes(standing), segment().mappedBytes()), trust.ignoresItsLimit() ? startup : 0);
@@ -485,7 +485,7 @@ public final class LimitLever {
         return known;
     }
 
-    /** Whether a smaller limit is written, or being written, that the engine has not shown to follow. */
+    /** Returns true while a smaller limit is written, or being written, that the engine has not shown to follow. */
     boolean shrinks() {
         return committed() > standing || attempt.filter(Move::shrinks).isPresent();
     }
@@ -513,7 +513,7 @@ public final class LimitLever {
         wish = wish.filter(wanted -> wanted.origin != Origin.PRESSURE);
     }
 
-    /** How much of the limit is mapped, 0 to 1 as a rule. */
+    /** Share of the limit that is mapped, 0 to 1 as a rule. */
     double pressure() {
         return reading instanceof Segment seen ? seen.mappedBytes() / (double) seen.limitBytes() : 0;
     }
@@ -554,7 +554,7 @@ public final class LimitLever {
         return bounds().lowest(load, segment().mappedBytes());
     }
 
-    /** What it is now, for people. */
+    /** State of the limit now, for people. */
     public LimitView view() {
         State state = state();
         String sentence = switch (state) {

@@ -3,7 +3,7 @@ package io.holdfast.kvcached;
 import java.util.OptionalLong;
 
 /**
- * What is written down before a limit moves, so that the next process knows whose limit it finds.
+ * Record written before a limit moves, so that the next process knows whose limit it finds.
  *
  * @param startupBytes the limit that the engine started with
  * @param from the limit that stood before the move

@@ -31,7 +31,7 @@ public record LimitView(
         long rollbacks,
         long busy,
         long foreign) {
-    /** What can be said of a limit. */
+    /** Statement about a limit. */
     public enum State {
         /** There is no segment to read. */
         UNKNOWN,
@@ -52,7 +52,7 @@ public record LimitView(
                 State.UNKNOWN, "It was not looked at yet.", Optional.empty(), none, none, none, none, 0, 0, 0, 0);
     }
 
-    /** How much of the limit is mapped, in percent, as kvtop has it; NaN where there is no segment. */
+    /** Share of the limit that is mapped, in percent, as kvtop has it; NaN where there is no segment. */
     public double percent() {
         return segment.map(seen -> 100.0 * seen.mappedBytes() / seen.limitBytes())
                 .orElse(Double.NaN);

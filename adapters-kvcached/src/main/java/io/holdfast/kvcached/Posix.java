@@ -68,7 +68,7 @@ final class Posix {
         }
     }
 
-    /** Whether that many bytes were there from the beginning of the file on. */
+    /** Reads from the beginning of the file; returns true if that many bytes were there. */
     boolean read(int file, MemorySegment into) throws IOException {
         try {
             return done("pread", (long) pread.invokeExact(state, file, into, into.byteSize(), 0L)) == into.byteSize();

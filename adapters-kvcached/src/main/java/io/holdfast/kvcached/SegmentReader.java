@@ -46,7 +46,7 @@ public final class SegmentReader {
         return nameOrPath.contains("/") ? Path.of(nameOrPath) : path(nameOrPath);
     }
 
-    /** Where engines of this host have their segments. */
+    /** Directory in which engines of this host have their segments. */
     public static Path directory() {
         return SHARED_MEMORY;
     }

@@ -7,14 +7,14 @@ import io.holdfast.core.backend.Outcome;
 import io.holdfast.http.Reply;
 import java.util.Optional;
 
-/** What an SGLang engine's answers to a backend's calls mean, whatever was called. */
+/** Meaning of an SGLang engine's answers to a backend's calls, whatever was called. */
 final class Answers {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String MAYBE_DONE = " The engine may have carried it out all the same.";
 
     private Answers() {}
 
-    /** Whether the engine, or who stands before it, did not get to the end of the call. */
+    /** Returns true if the engine, or a proxy before it, did not get to the end of the call. */
     static boolean busy(Reply.Answer answer) {
         return answer.status() == 408 || answer.status() == 429 || answer.status() == 499 || answer.status() >= 500;
     }

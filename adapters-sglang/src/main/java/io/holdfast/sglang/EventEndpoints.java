@@ -3,7 +3,7 @@ package io.holdfast.sglang;
 import java.util.List;
 import java.util.Optional;
 
-/** Where an engine publishes its events. */
+/** Addresses at which an engine publishes its events. */
 public sealed interface EventEndpoints {
     /**
      * The engine publishes.

@@ -35,7 +35,7 @@ public final class GenerateSender implements PrefixSender {
                                 cached(reply))));
     }
 
-    /** How many tokens of the prompt the engine found in its cache, which it always tells on this route. */
+    /** Tokens of the prompt that the engine found in its cache, which it always reports on this route. */
     static OptionalLong cached(Reply reply) {
         JsonNode cached = reply instanceof Reply.Answer answer
                 ? Answers.json(answer).path("meta_info").path("cached_tokens")

@@ -37,7 +37,7 @@ import java.util.concurrent.ScheduledExecutorService;
 
 /** Holds prefixes on the GPU of an SGLang engine that has {@code pin_blocks}. */
 public final class PinBlocksBackend implements Backend {
-    /** What configuration and ledger call it. */
+    /** Name in configuration and ledger. */
     public static final String NAME = "pin_blocks";
 
     private static final String PIN = "/hicache/pin_blocks";
@@ -64,7 +64,10 @@ public final class PinBlocksBackend implements Backend {
         this(http, http, timer);
     }
 
-    /** The same where the engine has another key for pins, which {@code admin} has; it takes that one for nothing else. */
+    /**
+     * Creates the backend of an engine with another key for pins, in {@code admin}; the engine takes it for nothing
+     * else.
+     */
     public PinBlocksBackend(EngineHttp http, EngineHttp admin, ScheduledExecutorService timer) {
         this.http = http;
         this.admin = admin;
@@ -162,7 +165,7 @@ public final class PinBlocksBackend implements Backend {
         };
     }
 
-    /** How many blocks the engine says it pinned or unpinned. */
+    /** Number of blocks that the engine says it pinned or unpinned. */
     private sealed interface Count {
         record Of(long blocks) implements Count {}
 

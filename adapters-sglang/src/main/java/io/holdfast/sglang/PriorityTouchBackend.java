@@ -30,7 +30,7 @@ public final class PriorityTouchBackend implements Backend {
      * touched prefix ends, also within a node: the request cuts it there. It is soft: a request that needs the room gets it.
      */
 
-    /** What configuration and ledger call it. */
+    /** Name in configuration and ledger. */
     public static final String NAME = "priority_touch";
 
     /** The key of the configuration without which it does nothing. */

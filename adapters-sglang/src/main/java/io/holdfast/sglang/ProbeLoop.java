@@ -20,7 +20,7 @@ import java.util.function.Supplier;
 final class ProbeLoop {
     private static final long ASK_AGAIN_MILLIS = 500;
 
-    /** What came of asking once. */
+    /** Outcome of one attempt. */
     sealed interface Attempt {
         record Answered(Capabilities capabilities) implements Attempt {}
 

@@ -19,7 +19,7 @@ import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** What an engine says of itself at {@code /server_info}. */
+/** Report of an engine about itself at {@code /server_info}. */
 final class ServerInfo {
     static final String PATH = "/server_info";
 

@@ -29,12 +29,12 @@ public final class SessionHoldBackend implements Backend {
      * so it tells nothing but that it is closed now.
      */
 
-    /** What configuration and ledger call it. */
+    /** Name in configuration and ledger. */
     public static final String NAME = "session_hold";
 
     public static final BackendTraits TRAITS =
             BackendTraits.soft().needing(Need.TOKENS).withSilentRelease();
-    /** What sessions refer to is evicted last from this release on; before it the same flag means something else. */
+    /** First release that evicts last what sessions refer to; before it the same flag means something else. */
     private static final EngineVersion FIRST = new EngineVersion(0, 5, 17);
     /** Before this release the tree that knows of sessions has to be asked for. */
     private static final EngineVersion ONE_TREE = new EngineVersion(0, 5, 19);

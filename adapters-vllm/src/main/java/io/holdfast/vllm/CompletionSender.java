@@ -28,7 +28,7 @@ public final class CompletionSender implements PrefixSender {
 
     private final EngineHttp http;
     private volatile Optional<String> model = Optional.empty();
-    /** Whether the engine told before how much it found; the next process at its address may be started otherwise. */
+    /** True once the engine told how much it found; the next process at its address may be started otherwise. */
     private volatile boolean tells;
 
     public CompletionSender(EngineHttp http) {

@@ -39,7 +39,7 @@ public final class VllmReadings {
         this.http = http;
     }
 
-    /** What the engine says now; whatever it does not say is unknown, with the reason. */
+    /** Reads what the engine reports now; whatever it does not report is unknown, with the reason. */
     public CompletionStage<EngineReadings> read(long nowNanos) {
         CompletionStage<Reading> context = context(nowNanos);
         return http.get(METRICS).thenCombine(context, (reply, length) -> switch (reply) {
@@ -56,7 +56,7 @@ public final class VllmReadings {
         });
     }
 
-    /** How many engine cores the server has, each a cache of its own; 1 where it does not tell. */
+    /** Number of the server's engine cores, each a cache of its own; 1 where it does not tell. */
     public CompletionStage<Integer> caches() {
         return http.get(METRICS)
                 .thenApply(reply -> reply instanceof Reply.Answer answer && answer.status() == 200

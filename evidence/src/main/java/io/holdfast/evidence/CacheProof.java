@@ -5,7 +5,7 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 
 /**
- * What the server's own count of cached tokens says: did the baseline lose the prefix, and did pinning keep it.
+ * Proof from the server's own count of cached tokens: did the baseline lose the prefix, and did pinning keep it.
  *
  * <p>An interval is absent when the server did not report cached tokens. That is unknown; it is not a loss of zero.
  *
@@ -57,12 +57,12 @@ public record CacheProof(Optional<Interval> exposure, Optional<Interval> mechani
         return Math.max(FINEST_THRESHOLD, blockTokens / averagePromptTokens);
     }
 
-    /** Whether the baseline really lost prefix tokens. */
+    /** Answers whether the baseline really lost prefix tokens. */
     public Answer exposed() {
         return answer(exposure);
     }
 
-    /** Whether pinned legs really kept prefix tokens that the baseline lost. */
+    /** Answers whether pinned legs really kept prefix tokens that the baseline lost. */
     public Answer kept() {
         return answer(mechanism);
     }

@@ -4,7 +4,7 @@ import java.util.Arrays;
 import java.util.stream.DoubleStream;
 
 /**
- * What the lives of an experiment measured: one log ratio per life.
+ * Measurements of an experiment's lives: one log ratio per life.
  *
  * <p>Of a pair it is {@code ln(second leg) - ln(first leg)}; of a block the mean logarithm of its pinned legs less that of
  * its baseline legs.
@@ -82,12 +82,12 @@ public final class CrossoverData {
         };
     }
 
-    /** Those that have the effect and what the order does added to it, as {@code BP} pairs have. */
+    /** Ratios to which the order of the legs adds its own effect, as in {@code BP} pairs. */
     double[] withOrder() {
         return normal.clone();
     }
 
-    /** Those that have what the order does and the effect taken from it, as {@code PB} pairs have. */
+    /** Ratios that are the order's effect less the effect of pinning, as in {@code PB} pairs. */
     double[] againstOrder() {
         return design == Design.BLOCKS
                 ? DoubleStream.of(reversed).map(ratio -> -ratio).toArray()

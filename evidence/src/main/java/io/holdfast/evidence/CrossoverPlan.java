@@ -75,7 +75,10 @@ public record CrossoverPlan(List<List<PairOrder>> rounds, List<Integer> looks) {
         return new CrossoverPlan(Collections.nCopies(pairs, List.of(PairOrder.AA)));
     }
 
-    /** The same, looked at after so many rounds each time and never between; none for a single look at its end. */
+    /**
+     * Returns this plan, looked at after so many rounds each time and never between; an empty list is one look at its
+     * end.
+     */
     public CrossoverPlan lookedAt(List<Integer> after) {
         return new CrossoverPlan(rounds, after);
     }
@@ -90,7 +93,7 @@ public record CrossoverPlan(List<List<PairOrder>> rounds, List<Integer> looks) {
                 .findFirst();
     }
 
-    /** Whether all pairs are A/A, so that nothing in it can show an effect. */
+    /** Returns true if all pairs are A/A, so that nothing in the plan can show an effect. */
     public boolean isOnlyControls() {
         return !rounds.isEmpty() && design() == Design.CONTROLS;
     }
@@ -112,7 +115,7 @@ public record CrossoverPlan(List<List<PairOrder>> rounds, List<Integer> looks) {
         return at < 0 ? OptionalInt.empty() : OptionalInt.of(at + 1);
     }
 
-    /** How many lives there are at a look, counted from 1. */
+    /** Number of lives at a look, counted from 1. */
     public int livesAt(int look) {
         return allLooks().get(look - 1) * design().round().size();
     }

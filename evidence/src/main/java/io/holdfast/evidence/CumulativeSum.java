@@ -16,13 +16,13 @@ public final class CumulativeSum {
         this.limit = limit;
     }
 
-    /** Whether the limit is reached with this value. */
+    /** Adds a value; returns true if the limit is reached with it. */
     public boolean add(double value) {
         sum = Math.max(0, sum + Finite.value("a value", value) - slack);
         return sum >= limit;
     }
 
-    /** Whether it is so near to the limit that a shift may have begun. */
+    /** Returns true if the sum is so near to the limit that a shift may have begun. */
     public boolean doubtful() {
         return sum >= limit / 2;
     }

@@ -70,7 +70,7 @@ public record DoseResponse(List<Level> levels) {
             this(pressure, effect, se, df, pressure <= MOST_PLACEBO_PRESSURE);
         }
 
-        /** The same, declared to be one before it was measured. */
+        /** Returns this level as a placebo; it has to be declared before it is measured. */
         public Level asPlacebo() {
             return new Level(pressure, effect, se, df, true);
         }
@@ -96,7 +96,7 @@ public record DoseResponse(List<Level> levels) {
             return Math.min(0, interval(BOUND).low());
         }
 
-        /** What the level says as a placebo. */
+        /** Answers for this level as a placebo. */
         public PlaceboAnswer asked(double delta) {
             if (interval(BOUND).below(0) && effect <= -delta) {
                 return PlaceboAnswer.GAIN;
@@ -136,7 +136,7 @@ public record DoseResponse(List<Level> levels) {
         }
     }
 
-    /** What a level with memory to spare says of another cause than kept cache. */
+    /** Evidence that a level with memory to spare gives of another cause than kept cache. */
     public enum PlaceboAnswer {
         /** Shown to do nothing that matters. */
         NOTHING,
@@ -146,7 +146,7 @@ public record DoseResponse(List<Level> levels) {
         GAIN
     }
 
-    /** What the effect does over memory pressure. */
+    /** Course of the effect over memory pressure. */
     public enum Trend {
         /** It comes with a full cache. */
         STEP,
@@ -210,7 +210,7 @@ public record DoseResponse(List<Level> levels) {
                         : Optional.empty());
     }
 
-    /** What the placebo leaves open where it takes nothing from a level; absent when it is sure. */
+    /** Doubt that the placebo leaves open where it takes nothing from a level; absent when the placebo is sure. */
     public Optional<String> caution(double delta) {
         return placebo()
                 .filter(level -> level.asked(delta) == PlaceboAnswer.UNKNOWN)
@@ -234,7 +234,7 @@ public record DoseResponse(List<Level> levels) {
                 : "no practical number of pairs would tell, so run more cycles a leg at that level";
     }
 
-    /** Whether the effect comes with pressure, as what kept cache saves does. */
+    /** Tells whether the effect comes with pressure, as what kept cache saves does. */
     public Trend trend() {
         if (!bearsALine()) {
             return Trend.UNASKED;
@@ -285,7 +285,7 @@ public record DoseResponse(List<Level> levels) {
         return x * x;
     }
 
-    /** What the sweep lacks to be asked that, a sentence each. */
+    /** Lists what the sweep lacks to answer that, a sentence each. */
     public List<String> lacks() {
         List<String> lacks = new ArrayList<>();
         if (levels.stream().noneMatch(Level::placebo)) {
@@ -300,7 +300,7 @@ public record DoseResponse(List<Level> levels) {
         return lacks;
     }
 
-    /** Where every level is beyond a full cache, or none is, a flat effect is what is expected. */
+    /** Returns false where every level is beyond a full cache, or no level is: there a flat effect is expected. */
     private boolean bearsALine() {
         return pressures() >= FEWEST_LEVELS
                 && levels.stream().anyMatch(level -> level.pressure() <= 1)

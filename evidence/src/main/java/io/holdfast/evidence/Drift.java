@@ -23,7 +23,7 @@ import java.util.Optional;
  */
 
 /**
- * What became of the baseline over a run, by the means of its lives.
+ * Change of the baseline over a run, by the means of its lives.
  *
  * @param change the fitted change from the first life to the last, as a log ratio
  * @param p the two-sided p of its slope by Student's t
@@ -74,7 +74,7 @@ public record Drift(double change, double p) {
         return Optional.of(new Drift(slope * (last - first), p));
     }
 
-    /** Whether it is both beyond chance and as large as an effect that matters. */
+    /** Returns true if the change is both beyond chance and as large as an effect that matters. */
     public boolean matters(Criteria criteria) {
         return p < LEVEL && Math.abs(change) >= criteria.delta();
     }

@@ -3,7 +3,7 @@ package io.holdfast.evidence;
 import java.util.Arrays;
 
 /**
- * How sure each of several looks at growing data has to be, so that all of them together are wrong no more often than is
+ * Confidence that each of several looks at growing data needs, so that all together are wrong no more often than
  * allowed. One-sided.
  */
 public final class ErrorSpending {

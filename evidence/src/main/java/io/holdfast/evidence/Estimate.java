@@ -94,7 +94,7 @@ public final class Estimate {
         return data;
     }
 
-    /** What pinning does, freed from the order of the legs; negative is less, which is better. */
+    /** Effect of pinning, freed from the order of the legs; negative is less, which is better. */
     public OptionalDouble effect() {
         return hasBothOrders()
                 ? OptionalDouble.of(isOfFreshLegs() ? all.mean() : (bp.mean() - pb.mean()) / 2)
@@ -160,7 +160,10 @@ public final class Estimate {
         return hodgesLehmann.flatMap(HodgesLehmann::ci95);
     }
 
-    /** What a benchmark of one order alone would claim: that with the baseline first, or the other where there is none. */
+    /**
+     * Claim of a benchmark of one order alone: the order with the baseline first, or the other where there is no such
+     * pair.
+     */
     public OptionalDouble naive() {
         if (isOfBlocks()) {
             return OptionalDouble.empty();
@@ -181,7 +184,7 @@ public final class Estimate {
         return percent(naive());
     }
 
-    /** What being second does, measured by the AA pairs alone. */
+    /** Effect of being second, measured by the AA pairs alone. */
     public OptionalDouble orderBias() {
         return aa.isEmpty() ? OptionalDouble.empty() : OptionalDouble.of(aa.mean());
     }
@@ -195,8 +198,8 @@ public final class Estimate {
     }
 
     /**
-     * What being second does, as the two orders show it: the order bias plus half the carry-over. Of blocks, what the place
-     * in a block does.
+     * Effect of being second, as the two orders show it: the order bias plus half the carry-over. For blocks, the
+     * effect of the place in a block.
      */
     public OptionalDouble crossedOrderBias() {
         return hasBothOrders() ? OptionalDouble.of((bp.mean() + pb.mean()) / 2) : OptionalDouble.empty();
@@ -212,7 +215,7 @@ public final class Estimate {
                 Interval.around(crossedOrderBias().getAsDouble(), new StudentT(pool.freedom()).factor(0.95) * se));
     }
 
-    /** What a pinned leg leaves behind for the leg after it. */
+    /** Effect of a pinned leg on the leg after it. */
     public OptionalDouble carryOver() {
         return hasBothOrders() && !aa.isEmpty()
                 ? OptionalDouble.of(bp.mean() + pb.mean() - 2 * aa.mean())

@@ -60,13 +60,13 @@ import java.util.OptionalInt;
 public final class Judge {
     private static final double PERMUTATION_LEVEL = 0.05;
 
-    /** How many times the pairs that find an effect are worth running to show that there is none. */
+    /** Most times as many pairs as find an effect that are worth running to show that there is no effect. */
     private static final int MOST_FOR_MARGINS = 5;
 
     private final Experiment experiment;
     private final Criteria criteria;
     private final Estimate estimate;
-    /** Of the intervals that decide. */
+    /** Confidence of the intervals that decide. */
     private final double confidence;
 
     private Judge(Experiment experiment, Criteria criteria) {
@@ -225,7 +225,7 @@ public final class Judge {
         return design() == Design.CROSSOVER ? " against A/A" : "";
     }
 
-    /** As in {@code orders (normal -20 %, reversed -19 %)}. */
+    /** Writes {@code orders (normal -20 %, reversed -19 %)}, for example. */
     private String bothOrders(Complete of) {
         return (isOfBlocks()
                         ? "kinds of block (baseline first %s, pinned first %s)"
@@ -241,7 +241,7 @@ public final class Judge {
         return design() == Design.BLOCKS;
     }
 
-    /** As in {@code 95 % CI}. */
+    /** Writes {@code 95 % CI}, for example. */
     private String ci() {
         return ci(confidence);
     }
@@ -251,7 +251,7 @@ public final class Judge {
                 + " % CI";
     }
 
-    /** As in {@code 5 %}. */
+    /** Writes {@code 5 %}, for example. */
     private static String level(double level) {
         return new DecimalFormat("0.##", DecimalFormatSymbols.getInstance(Locale.ROOT)).format(100 * level) + " %";
     }
@@ -374,7 +374,7 @@ public final class Judge {
                 OptionalInt.of(criteria.minimumPerOrder()));
     }
 
-    /** As in {@code 3 AA, 4 BP and 4 PB pairs}. */
+    /** Writes {@code 3 AA, 4 BP and 4 PB pairs}, for example. */
     private static String counts(CrossoverData data) {
         List<String> counts = data.design().round().stream()
                 .map(order -> data.count(order) + " " + order)
@@ -527,7 +527,7 @@ public final class Judge {
         return warnings;
     }
 
-    /** What a leg leaves behind. */
+    /** Effect that a leg leaves behind. */
     private record CarryOver(double value, Interval ci95) {
         boolean isProven() {
             return ci95.excludesZero();

@@ -16,12 +16,12 @@ public enum PairOrder {
     /** A block that begins and ends with pinned legs; elsewhere it is called BAAB. */
     PBBP;
 
-    /** How many measured legs it has. */
+    /** Number of measured legs. */
     public int legs() {
         return name().length();
     }
 
-    /** Whether the leg at a position, from 1, is a pinned one. */
+    /** Returns true if the leg at a position, from 1, is a pinned one. */
     public boolean isPinned(int position) {
         return name().charAt(position - 1) == 'P';
     }

@@ -36,12 +36,12 @@ public final class SequentialComparison {
      * @param noGain that no gain worth having is said where there is just one
      */
     public record Errors(double interval, double gain, double noGain) {
-        /** As long as nobody decides otherwise. */
+        /** Error rates that apply unless somebody decides otherwise. */
         public static final Errors USUAL = new Errors(0.025, 0.01, 0.10);
     }
 
     /**
-     * What a look shows.
+     * Result of a look.
      *
      * @param windows how many it looks at
      * @param interval of 95 % for all looks of a span together
@@ -54,7 +54,7 @@ public final class SequentialComparison {
         }
     }
 
-    /** How sure each look has to be; takes a while to compute, and is shared. */
+    /** Confidence that each look needs; takes a while to compute, and is shared. */
     public static final class Bounds {
         private final double leastGain;
         private final ErrorSpending interval;
@@ -83,7 +83,7 @@ public final class SequentialComparison {
         this.bounds = bounds;
     }
 
-    /** Whether there is a new look with this window. */
+    /** Adds a window; returns true if it brings a new look. */
     public boolean add(WindowValue window) {
         windows.addLast(window);
         if (windows.size() > SPAN) {

@@ -6,7 +6,7 @@ import java.util.Optional;
 import java.util.stream.DoubleStream;
 
 /**
- * What switching something on does to windows that follow one another, all else that was measured being equal.
+ * Effect of switching something on, from windows that follow one another, all else that was measured being equal.
  *
  * @param effect mean with it less mean without it
  * @param se the standard error of that
@@ -245,12 +245,12 @@ public record SwitchbackFit(
         }
     }
 
-    /** How far to either side of the effect a bound of this one-sided level lies. */
+    /** Distance from the effect, to either side, of a bound at this one-sided level. */
     public double reach(double level) {
         return se == 0 ? 0 : new StudentT(df).quantile(1 - level) * se;
     }
 
-    /** How far a window strays from what it should be. */
+    /** Distance of a window from its expected value. */
     public double strays(WindowValue window) {
         double expected = coefficients.get(0) + (window.on() ? coefficients.get(1) : 0);
         for (int c = 0; c < means.size(); c++) {

@@ -82,7 +82,7 @@ final class BatchSequencer {
     private boolean progress;
     private Optional<Message> unreadable = Optional.empty();
 
-    /** Whether batches of an answer were applied without those that end it. */
+    /** True while batches of an answer are applied without those that end it. */
     private boolean unfinished;
 
     private Gap.Cause cause = Gap.Cause.DROPPED;
@@ -136,7 +136,7 @@ final class BatchSequencer {
         }
     }
 
-    /** How long nothing needs to be done unless something arrives. */
+    /** Time for which nothing needs to be done unless something arrives. */
     long idleNanos() {
         if (!awaitingReplay && (requester.isEmpty() || !connected)) {
             return Long.MAX_VALUE;

@@ -211,7 +211,7 @@ final class EndpointSocket implements BatchSequencer.ReplayRequester {
         return address.substring(address.lastIndexOf(':') + 1);
     }
 
-    /** Whether the last burst left something behind. */
+    /** Returns true if the last burst left something behind. */
     boolean full() {
         return full;
     }

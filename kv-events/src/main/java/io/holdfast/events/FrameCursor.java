@@ -78,7 +78,7 @@ final class FrameCursor {
         return head < 0x80 || head >= 0xe0 || (head >= 0xcc && head <= 0xd3);
     }
 
-    /** Whether a nil was next; it is consumed. */
+    /** Consumes a nil if one is next; returns true if it was. */
     boolean nil() throws FrameRefusal {
         if (peek() != (NIL & 0xff)) {
             return false;

@@ -64,7 +64,7 @@ public final class KvEventDecoder {
     private int rank = NO_RANK;
     private int unknownInFrame;
     private long unknownEvents;
-    /** Whether the event that is being read has named its blocks and its tokens. */
+    /** True once the event that is being read has named its blocks and its tokens. */
     private boolean blocksSeen;
 
     private boolean tokensSeen;
@@ -90,7 +90,7 @@ public final class KvEventDecoder {
         }
     }
 
-    /** Whether the batch that was read last owes nothing to those before it. */
+    /** Returns true if the batch that was read last owes nothing to those before it. */
     boolean beginsWithClear() {
         return tape.beginsWithClear();
     }

@@ -84,7 +84,7 @@ public final class KvEventLoop implements AutoCloseable {
         this(clock, FrameListener.NONE);
     }
 
-    /** The same with somebody who is shown the batches as they came. */
+    /** Creates a loop whose listener is shown the batches as they came. */
     public KvEventLoop(LongSupplier clock, FrameListener frames) {
         this.clock = clock;
         this.frames = frames;
@@ -245,7 +245,7 @@ public final class KvEventLoop implements AutoCloseable {
         return applied;
     }
 
-    /** Whether more is about to come, of which nothing waits yet. */
+    /** Returns true while more is about to come, of which nothing waits yet. */
     private boolean gathering() {
         return (dense || sockets.size() >= MANY) && arrived && !full && clock.getAsLong() - arrivedAt < STREAMING_NANOS;
     }
@@ -261,7 +261,7 @@ public final class KvEventLoop implements AutoCloseable {
         }
     }
 
-    /** How long to wait at most, so that no time limit is overslept. */
+    /** Longest time to wait, so that no time limit is overslept. */
     private long waitMillis(int timeoutMillis) {
         long nanos = Math.max(0, timeoutMillis) * 1_000_000L;
         for (int i = 0; i < sockets.size(); i++) {

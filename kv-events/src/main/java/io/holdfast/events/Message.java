@@ -21,7 +21,7 @@ final class Message {
     /** Tells batches apart that have the same number. */
     final long checksum;
 
-    /** How many replay requests had been made when it came. */
+    /** Number of replay requests that had been made when it came. */
     final int replayRequests;
 
     Message(long connection, byte[] sequenceFrame, byte[] payload, int replayRequests) {
@@ -33,7 +33,7 @@ final class Message {
         this.replayRequests = replayRequests;
     }
 
-    /** Whether both say who published them, and not the same. */
+    /** Returns true if both name their publishers, and the names differ. */
     boolean contradicts(long otherPublisher) {
         return publisher != 0 && otherPublisher != 0 && publisher != otherPublisher;
     }

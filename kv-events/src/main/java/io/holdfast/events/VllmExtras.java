@@ -3,7 +3,7 @@ package io.holdfast.events;
 import java.util.List;
 
 /**
- * What a vLLM block's hash covers beside its parent and its tokens; an empty text is none.
+ * Values that a vLLM block's hash covers beside its parent and its tokens; an empty text is no value.
  *
  * @param lora the adapter's name; in every block of its prompt
  * @param items what of other media touches the block, in the prompt's order

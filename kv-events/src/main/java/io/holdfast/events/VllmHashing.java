@@ -9,7 +9,7 @@ import java.util.Set;
 import java.util.function.Predicate;
 
 /**
- * How a vLLM server makes its block hashes.
+ * Way in which a vLLM server makes its block hashes.
  *
  * @param algorithm its {@code --prefix-caching-hash-algo}
  * @param seed the text that stands for the parent of a first block: its {@code PYTHONHASHSEED}, or {@link #UNSET_SEED}
@@ -50,7 +50,7 @@ public record VllmHashing(Algorithm algorithm, String seed, Form form) {
             return this == SHA256 || this == XXHASH;
         }
 
-        /** By its name on vLLM's command line. */
+        /** Finds an algorithm by its name on vLLM's command line. */
         public static Optional<Algorithm> of(String option) {
             return Arrays.stream(values())
                     .filter(algorithm -> algorithm.option.equals(option))
@@ -58,11 +58,11 @@ public record VllmHashing(Algorithm algorithm, String seed, Form form) {
         }
     }
 
-    /** How extras stand in a hash. */
+    /** Form of the extras in a hash. */
     public enum Form {
         /** Each with the name of its kind: the versions that send events as maps. */
         TAGGED,
-        /** As they are: the versions that send events as arrays. */
+        /** The extras unchanged: the versions that send events as arrays. */
         PLAIN
     }
 
@@ -83,7 +83,7 @@ public record VllmHashing(Algorithm algorithm, String seed, Form form) {
         return detect(tokens, extras, seeds, digest -> VllmBlockNames.name(digest) == name);
     }
 
-    /** The same by the block's whole digest. */
+    /** Detects the hashing by the block's whole digest. */
     public static Optional<VllmHashing> detect(
             int[] tokens, VllmExtras extras, byte[] digest, Collection<String> seeds) {
         return detect(tokens, extras, seeds, candidate -> Arrays.equals(candidate, digest));

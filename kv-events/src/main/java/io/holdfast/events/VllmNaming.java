@@ -12,7 +12,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** How a vLLM engine names blocks, found out from the first prompt that it announces. */
+/** Block names of a vLLM engine, by a rule found out from the first prompt that it announces. */
 final class VllmNaming implements BlockNaming {
     /*
      * A name depends on an algorithm that the engine can be started with and on a seed that its process has. Neither is
