@@ -43,7 +43,7 @@ final class BlockTreeIndex implements ChurnSink {
         }
     }
 
-    /** As many resident prefixes, spread over all places; they stay until the next {@link #turn}. */
+    /** Returns so many resident prefixes, spread over all places; they stay until the next {@link #turn}. */
     long[][] paths(int count, int blocks) {
         long[][] paths = new long[count][];
         Arrays.setAll(paths, i -> named(churn.path((int) ((long) i * churn.places() / count), blocks)));

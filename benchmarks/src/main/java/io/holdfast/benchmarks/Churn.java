@@ -5,7 +5,7 @@ import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
 
 /**
- * What an engine with a full cache announces, for ever: for each block that comes another one goes.
+ * Endless announcements of an engine with a full cache: for each block that comes another one goes.
  *
  * <p>The cache is divided into places for one prompt each. A prompt is {@value #OWN} blocks of its own under one of
  * {@value #SHARED_PREFIXES} shared prefixes of {@value #SHARED} blocks, which never leave. Each place has two prompts, and

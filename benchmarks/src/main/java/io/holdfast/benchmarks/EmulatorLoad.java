@@ -23,7 +23,7 @@ import java.util.random.RandomGenerator;
 import java.util.random.RandomGeneratorFactory;
 
 /**
- * How evenly an emulated engine says its tokens under load, and whether it grows.
+ * Measures how evenly an emulated engine says its tokens under load, and if it grows.
  *
  * <p>{@code EmulatorLoad --url URL --pid PID [--streams 64] [--decode-us 3200] [--seconds 60] [--prompt 320] [--answer 320]}:
  * so many streamed completions at once, each with a prompt that nobody sent before, so that the cache evicts all the time

@@ -20,7 +20,7 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * What it takes to look at a token that an engine computed, for requests that differ early. With a Java 25:
+ * Cost of looking at a token that an engine computed, for requests that differ early. With a Java 25:
  *
  * <pre>{@code
  * ./mvnw -q -pl benchmarks -am -Pbench -Dmaven.test.skip=true package

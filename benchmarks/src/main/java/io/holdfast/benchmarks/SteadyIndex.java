@@ -41,7 +41,7 @@ final class SteadyIndex {
         }
     }
 
-    /** As many resident prefixes, spread over all places; they stay until the next {@link #turn}. */
+    /** Returns so many resident prefixes, spread over all places; they stay until the next {@link #turn}. */
     HoldRequest[] paths(int count, int blocks) {
         HoldRequest[] paths = new HoldRequest[count];
         Arrays.setAll(

@@ -50,10 +50,10 @@ public final class Engine {
     private final Optional<Controller> controller;
     private final AtomicBoolean hasMail = new AtomicBoolean(true);
     private final AtomicReference<Optional<String>> over = new AtomicReference<>(Optional.empty());
-    /** What refuses those that wait for an answer. */
+    /** Refusals for those that wait for an answer. */
     private final Set<Runnable> waiting = ConcurrentHashMap.newKeySet();
 
-    /** Whether it was removed, as the fleet does it once. */
+    /** True once it was removed, as the fleet does it once. */
     private boolean leaving;
 
     private volatile boolean routed = true;
@@ -93,13 +93,13 @@ public final class Engine {
         return options.id();
     }
 
-    /** Where its events go, where the embedder brings them; for the thread that works for the fleet. */
+    /** Sink for its events, where the embedder brings them; for the thread that works for the fleet. */
     public KvEventSink events() {
         return events(0);
     }
 
     /**
-     * The same for the cache of one data-parallel rank; those below it are followed from now on, too.
+     * Sink for the events of one data-parallel rank's cache; those below it are followed from now on, too.
      *
      * @throws IllegalStateException where it was removed, or the fleet is closed
      */
@@ -124,7 +124,7 @@ public final class Engine {
         return sinks.get(rank);
     }
 
-    /** Whether what is known of its caches is exactly what it has; false before its first event. */
+    /** Returns true if what is known of its caches is exactly what it has; false before its first event. */
     public boolean certain() {
         List<Cache> known = caches;
         return !known.isEmpty() && known.stream().allMatch(Cache::certain);
@@ -141,12 +141,17 @@ public final class Engine {
                 .orElse("nobody has worked for the fleet since it was added");
     }
 
-    /** How its events arrive, for each of its caches; empty where the embedder brings them, or before they are listened to. */
+    /**
+     * Arrival of its events, for each of its caches; empty where the embedder brings them, or before they are listened
+     * to.
+     */
     public List<Subscription> subscriptions() {
         return subscriptions;
     }
 
-    /** What a person should mend, in a sentence without its full stop; absent where nothing is known to be wrong. */
+    /**
+     * Fault that a person should mend, in a sentence without its full stop; absent where nothing is known to be wrong.
+     */
     public Optional<String> trouble() {
         return fault().or(() -> trouble)
                 .or(() -> subscriptions.stream()
@@ -179,7 +184,7 @@ public final class Engine {
         return named(() -> hold(prefix(tokens, lease)));
     }
 
-    /** The same of a {@link #prefix} that was given a requester or a weight. */
+    /** Holds a {@link #prefix} that was given a requester or a weight. */
     public CompletionStage<HoldView> hold(HoldRequest request) {
         return ask(driven -> driven.request(request));
     }

@@ -71,13 +71,13 @@ public final class Fleet implements AutoCloseable {
     private volatile boolean woken;
     private volatile boolean closed;
 
-    /** Of engines whose blocks have so many tokens, on the machine's own clock. */
+    /** Creates a fleet of engines whose blocks have so many tokens, on the machine's own clock. */
     public Fleet(int blockTokens) {
         this(blockTokens, System::nanoTime);
     }
 
     /**
-     * The same by another clock.
+     * Creates a fleet on another clock.
      *
      * @param blockTokens tokens in a block: SGLang's {@code --page-size}, vLLM's {@code --block-size}
      * @param clock nanoseconds from an origin of its own; readings bear its times
@@ -90,7 +90,7 @@ public final class Fleet implements AutoCloseable {
         this.clock = clock;
     }
 
-    /** How many tokens a block has. */
+    /** Number of tokens in a block. */
     public int blockTokens() {
         return blockTokens;
     }
@@ -172,20 +172,23 @@ public final class Fleet implements AutoCloseable {
         return all;
     }
 
-    /** How much of a prompt each engine has cached; any thread. It makes a buffer for the answer: keep one to match often. */
+    /**
+     * Finds how much of a prompt each engine has cached; any thread. It makes a buffer for the answer: keep one to
+     * match often.
+     */
     public PrefixMatch match(int[] tokens) {
         PrefixMatch into = new PrefixMatch();
         match(tokens, into);
         return into;
     }
 
-    /** The same into a buffer of the calling thread's, which allocates nothing. */
+    /** Finds it into a buffer of the calling thread, which allocates nothing. */
     public void match(int[] tokens, PrefixMatch into) {
         match(tokens, 0, tokens.length, ContentNames.NO_NAMESPACE, into);
     }
 
     /**
-     * The same of a part of an array, for a request with a salt or a LoRA adapter.
+     * Finds it for a part of an array, for a request with a salt or a LoRA adapter.
      *
      * @param namespace of both, by {@link ContentNames#namespace(String, String)}
      */
@@ -194,7 +197,7 @@ public final class Fleet implements AutoCloseable {
         into.fill(this);
     }
 
-    /** The same for whoever has the blocks' {@link ContentNames} already, of which {@code count} are meant. */
+    /** Finds it by the {@link ContentNames} of blocks that the caller has already, of which {@code count} are meant. */
     public void matchNames(long[] names, int from, int count, PrefixMatch into) {
         Objects.checkFromIndexSize(from, count, names.length);
         into.fill(this, names, from, count);
@@ -253,7 +256,7 @@ public final class Fleet implements AutoCloseable {
         finishIfClosed();
     }
 
-    /** Whether it was closed. */
+    /** Returns true once it was closed. */
     public boolean closed() {
         return closed;
     }
@@ -330,7 +333,7 @@ public final class Fleet implements AutoCloseable {
         runTasks();
     }
 
-    /** Where events are listened to, which takes sockets only once somebody is listened to. */
+    /** Loop that listens to events; it takes sockets only once an engine is listened to. */
     KvEventLoop loop() {
         if (loop.isEmpty()) {
             loop = Optional.of(new KvEventLoop(clock));

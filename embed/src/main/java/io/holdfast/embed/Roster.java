@@ -52,7 +52,7 @@ final class Roster {
         return new Roster(List.copyOf(more), with(engine, NONE));
     }
 
-    /** The same with one more cache of an engine, which is that of its next rank. */
+    /** Returns this roster with one more cache of an engine, which is that of its next rank. */
     Roster withCache(Engine engine, int id) {
         int[] before = cachesOf(engine);
         int[] more = Arrays.copyOf(before, before.length + 1);

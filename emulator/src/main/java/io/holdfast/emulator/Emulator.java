@@ -76,7 +76,8 @@ public final class Emulator implements AutoCloseable {
     }
 
     /**
-     * The same by another clock: whoever has the server's clients live by it too can have an hour pass in minutes.
+     * Starts a server on another clock: a caller that also runs the server's clients on it can have an hour pass in
+     * minutes.
      *
      * <p>The engine works and stamps by it. What a script and the faults of a server delay is delayed by the machine's.
      */
@@ -91,12 +92,12 @@ public final class Emulator implements AutoCloseable {
         return uri;
     }
 
-    /** Where the first rank's events are published; each further rank has the next port. */
+    /** Address at which the first rank's events are published; each further rank has the next port. */
     public String eventsEndpoint() {
         return events;
     }
 
-    /** Where the first rank's past batches can be asked for. */
+    /** Address at which the first rank's past batches can be requested. */
     public Optional<String> replayEndpoint() {
         return replay;
     }
@@ -107,7 +108,7 @@ public final class Emulator implements AutoCloseable {
     }
 
     /**
-     * How many batches of events this server instance has published, all ranks together; none while it is down.
+     * Number of batches of events that this server instance has published, all ranks together; 0 while it is down.
      *
      * <p>What came of the requests that were answered before this call is among them, also what is on its way still: whoever
      * has handled as many has missed nothing. Blocks for a step of the engine; not to be called on an event loop.
@@ -151,7 +152,7 @@ public final class Emulator implements AutoCloseable {
         log.debug("Looking whether a restart is due: {}", looking);
     }
 
-    /** What is thrown would be kept by a future that nobody looks at. */
+    /** Logs what the work throws; a future that nobody looks at would keep it. */
     private static Runnable logged(Runnable work) {
         return () -> {
             try {

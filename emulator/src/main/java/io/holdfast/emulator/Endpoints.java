@@ -3,7 +3,7 @@ package io.holdfast.emulator;
 import java.util.OptionalInt;
 
 /**
- * Where an emulated server is found.
+ * Addresses of an emulated server.
  *
  * @param host the address that it listens on
  * @param http its port, 0 for a free one

@@ -1,6 +1,6 @@
 package io.holdfast.benchmarks.index;
 
-/** What is measured: an index of several engines' blocks, with one writer and any number of readers. */
+/** Object of the measurement: an index of several engines' blocks, with one writer and any number of readers. */
 interface Index {
     /** Applies one event as a batch of its own; for the writer. */
     void apply(Events events, int event);
@@ -26,7 +26,7 @@ interface Index {
         /** One of these engines. */
         int engine(int i);
 
-        /** How many leading blocks of the path it holds. */
+        /** Number of leading blocks of the path that it holds. */
         int depth(int i);
 
         default int match(Queries queries, int query) {

@@ -133,7 +133,7 @@ final class IndexBench {
         }
     }
 
-    /** What the index keeps on the heap when all events have been streamed into it. */
+    /** Measures what the index keeps on the heap when all events have been streamed into it. */
     Figures mem(Path path) {
         load(path, CHUNK_EVENTS);
         long heap = Memory.heap();

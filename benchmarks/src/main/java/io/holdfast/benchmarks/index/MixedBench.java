@@ -33,7 +33,7 @@ final class MixedBench {
         this.indexes = indexes;
     }
 
-    /** How many events the writer has applied. */
+    /** Number of events that the writer has applied. */
     private static final class Applied {
         private static final VarHandle COUNT;
 

@@ -49,7 +49,7 @@ final class TornAnswers {
         return samples.size();
     }
 
-    /** How many were torn, by an index of its own to which the first events were applied. */
+    /** Counts torn answers, by an index of its own to which the first events were applied. */
     int torn(Index index, Events events, int appliedAlready, Queries queries) {
         Index.Reader reader = index.reader();
         List<Sample> open = new ArrayList<>();

@@ -53,7 +53,7 @@ public final class FileLedgerStore implements LedgerStore, Closeable {
     private static final Logger LOG = LoggerFactory.getLogger(FileLedgerStore.class);
     private static final long NOT_READ = -1;
 
-    /** What an entry is about, whatever its step. */
+    /** Subject of an entry, whatever its step. */
     private record About(long holdId, String backend, String handle) {
         static About of(LedgerLine.Entry entry) {
             return new About(entry.holdId(), entry.backend(), entry.handle());
@@ -63,7 +63,7 @@ public final class FileLedgerStore implements LedgerStore, Closeable {
     /** Since when an entry is in its step, where that was written. */
     private record Since(LedgerLine.Step step, Optional<Instant> instant) {}
 
-    /** What is held while the ledger can be written. */
+    /** Lock and file, open while the ledger can be written. */
     private record Writing(LedgerLock lock, FileChannel channel) {}
 
     private final Path directory;
@@ -79,7 +79,7 @@ public final class FileLedgerStore implements LedgerStore, Closeable {
     private volatile Optional<String> refused = Optional.empty();
 
     private volatile boolean closed;
-    /** Where the next line begins: everything before it is whole lines, everything behind it is torn. */
+    /** Start of the next line: everything before it is whole lines, everything behind it is torn. */
     private long end = NOT_READ;
 
     private boolean endLacksLineFeed;
@@ -140,7 +140,7 @@ public final class FileLedgerStore implements LedgerStore, Closeable {
         return store;
     }
 
-    /** What a ledger says that nobody has in use; absent where somebody has, or where it cannot be read. */
+    /** Reads a ledger that nobody has in use; absent where it is in use, or where it cannot be read. */
     public static Optional<Ledger> idle(Path directory, String engineId, LedgerFiles files) {
         FileLedgerStore store = toRead(directory, engineId, files);
         try {
@@ -167,7 +167,7 @@ public final class FileLedgerStore implements LedgerStore, Closeable {
         return file;
     }
 
-    /** Whether a process that writes it is there now. */
+    /** Returns true while a process that writes it is there. */
     public boolean inUse() throws IOException {
         try {
             LedgerLock.shared(lockFile, file, files).close();
@@ -177,7 +177,7 @@ public final class FileLedgerStore implements LedgerStore, Closeable {
         }
     }
 
-    /** Where the process serves that has it in use, as far as it has said so. */
+    /** Address of the process that has it in use, as far as it has named one. */
     public Optional<URI> server() {
         return LedgerLock.server(lockFile);
     }
@@ -198,7 +198,7 @@ public final class FileLedgerStore implements LedgerStore, Closeable {
         }
     }
 
-    /** What an entry is about, whatever its step: equal for those of one pin and hold. */
+    /** Subject of an entry, whatever its step: equal for the entries of one pin and hold. */
     public static Object about(LedgerLine.Entry entry) {
         return About.of(entry);
     }

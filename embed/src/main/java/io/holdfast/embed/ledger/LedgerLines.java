@@ -23,7 +23,7 @@ final class LedgerLines {
 
     private LedgerLines() {}
 
-    /** What a line turned out to be. */
+    /** Result of parsing a line. */
     sealed interface Parsed {
         /**
          * A line as it is meant.
@@ -51,7 +51,7 @@ final class LedgerLines {
     }
 
     /**
-     * The same with the time of day, for people.
+     * Writes a line with the time of day, for people.
      *
      * @param since of an entry: since when it is in this step
      */

@@ -84,7 +84,7 @@ final class LedgerLock implements Closeable {
         }
     }
 
-    /** Where the one serves that has this lock, as far as it has said so. */
+    /** Address of the process that has this lock, as far as it has named one. */
     static Optional<URI> server(Path lockFile) {
         try {
             if (Files.size(lockFile) > MOST_BYTES) {

@@ -5,7 +5,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
- * What a server's HTTP side is told beside its engine's settings.
+ * Settings of a server's HTTP side beside its engine's.
  *
  * @param model name that it serves
  * @param seed of the ids that it gives to requests

@@ -10,10 +10,10 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.random.RandomGenerator;
 
-/** Which faults strike which request. Event loops ask, hence locked. */
+/** Faults that strike each request. Event loops ask, hence locked. */
 public final class HttpFaults {
     /**
-     * What befalls the answers to one request.
+     * Faults that befall the answers to one request.
      *
      * @param cutAfter tokens after which its stream is cut off
      */
@@ -54,7 +54,7 @@ public final class HttpFaults {
                 stream ? struck(HttpFault.StalledStream.class) : Optional.empty());
     }
 
-    /** How much later than they act calls that hold or release are answered. */
+    /** Delay of the answers to calls that hold or release, after these have acted. */
     public Duration pinDelay() {
         return faults.find(HttpFault.PinLate.class)
                 .map(HttpFault.PinLate::delay)

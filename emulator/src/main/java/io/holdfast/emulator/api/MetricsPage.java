@@ -156,7 +156,7 @@ public final class MetricsPage {
         return family;
     }
 
-    /** As Prometheus' Python client writes numbers: with a point, from a million on with an exponent. */
+    /** Writes a number as Prometheus' Python client does: with a point, from a million on with an exponent. */
     public static String format(double value) {
         if (Double.isNaN(value)) {
             return "NaN";

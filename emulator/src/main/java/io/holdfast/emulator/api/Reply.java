@@ -23,7 +23,7 @@ public final class Reply {
     public static final String EVENTS = "text/event-stream; charset=utf-8";
     public static final String DONE = "data: [DONE]\n\n";
 
-    /** What the engine's thread tells of one answer. */
+    /** Takes what the engine's thread tells of one answer. */
     private final class Listener implements TokenListener {
         private final Choice choice;
         private final StopSearch search;

@@ -9,7 +9,7 @@ import java.util.function.IntPredicate;
  */
 final class StopSearch implements IntPredicate {
     /**
-     * What ended the answer.
+     * Match that ended the answer.
      *
      * @param matched the text, or the token, as the client gave it
      * @param end how much of the text is left

@@ -21,7 +21,7 @@ public sealed interface Tokenizer permits PieceTokenizer, WordTokenizer {
 
     int[] tokens(String text);
 
-    /** How many tokens the text has. */
+    /** Number of tokens in the text. */
     default int count(String text) {
         return tokens(text).length;
     }
@@ -29,13 +29,13 @@ public sealed interface Tokenizer permits PieceTokenizer, WordTokenizer {
     /** No token's text is longer. */
     int longest();
 
-    /** What one token says; the text of an answer is that of its tokens, one after the other. */
+    /** Text of one token; the text of an answer is that of its tokens, one after the other. */
     String text(int token);
 
     /** Token ids are below this. */
     int vocabulary();
 
-    /** How many tokens, from 0 on, the emulated model chooses from. */
+    /** Number of tokens, from 0 on, that the emulated model chooses from. */
     int spoken();
 
     /** The emulated model that speaks this way. */

@@ -27,7 +27,7 @@ final class Posix {
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG;
     private static final AddressLayout ADDRESS = ValueLayout.ADDRESS;
 
-    /** How a file is locked; a lock waits for whoever has another. */
+    /** Kind of file lock; a lock waits for a process that has another. */
     enum Lock {
         SHARED(1),
         EXCLUSIVE(2);

@@ -23,7 +23,7 @@ import org.slf4j.LoggerFactory;
 public final class EngineThread<E extends Engine> implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(EngineThread.class);
 
-    /** What a request to an engine that has ended completes with. */
+    /** Failure of a request to an engine that has ended. */
     public static final class Gone extends IllegalStateException {
         private static final long serialVersionUID = 1L;
 

@@ -38,7 +38,7 @@ public final class EventPublisher implements AutoCloseable {
     /** JeroMQ now and then loses a handshake; either side notices only by this, and its default is 30 s. */
     private static final int HANDSHAKE_MILLIS = 500;
 
-    /** How long a question about the past, or a batch that is due, may wait for the thread to look. */
+    /** Longest time that a question about the past, or a batch that is due, waits for the thread to look. */
     private static final Duration ROUND = Duration.ofMillis(20);
 
     private static final Duration QUIET_ROUND = Duration.ofSeconds(1);
@@ -132,7 +132,7 @@ public final class EventPublisher implements AutoCloseable {
         return port(endpoint);
     }
 
-    /** Where past batches are asked for, if anywhere. */
+    /** Address at which past batches are requested, if there is one. */
     public Optional<String> replayEndpoint() {
         return replayEndpoint;
     }

@@ -4,7 +4,7 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.HexFormat;
 
-/** How an engine names a block in its events. */
+/** Name of a block in an engine's events. */
 public sealed interface BlockName {
     /** The name as 64 bits, as an index keeps it. */
     long hash();

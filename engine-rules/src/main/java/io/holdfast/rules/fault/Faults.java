@@ -20,7 +20,7 @@ public final class Faults {
         return current;
     }
 
-    /** Those of a group, in the order in which they began. */
+    /** Faults of a group, in the order in which they began. */
     public <F extends Fault> List<F> all(Class<F> group) {
         return current.stream().filter(group::isInstance).map(group::cast).toList();
     }

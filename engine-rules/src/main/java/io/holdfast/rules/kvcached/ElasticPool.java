@@ -32,7 +32,7 @@ public interface ElasticPool {
         }
     };
 
-    /** Whether it is kvcached's at all. */
+    /** Returns true if the pool is kvcached's. */
     default boolean isElastic() {
         return true;
     }

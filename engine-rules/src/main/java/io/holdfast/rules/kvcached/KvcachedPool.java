@@ -119,7 +119,7 @@ public final class KvcachedPool implements ElasticPool, AutoCloseable {
         publish();
     }
 
-    /** How many blocks an allocation would get under the limit in force. */
+    /** Number of blocks that an allocation would get under the limit in force. */
     public int available() {
         return pool.available();
     }
@@ -153,7 +153,7 @@ public final class KvcachedPool implements ElasticPool, AutoCloseable {
         wantedPages.ifPresent(pool::limit);
     }
 
-    /** What the segment asks for, if it asks for anything. */
+    /** Pages that the segment requests, if it requests any. */
     private OptionalLong wantedPages() {
         OptionalLong limit = segment.limit();
         if (limit.isEmpty()) {

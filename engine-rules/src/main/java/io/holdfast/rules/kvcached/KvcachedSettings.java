@@ -35,7 +35,7 @@ public record KvcachedSettings(
         boolean preallocates,
         int maxCachedTokens) {
 
-    /** Which engine, as kvcached's own names have it. */
+    /** Engine, by kvcached's own name. */
     public enum EngineTag {
         SGLANG("SGLang"),
         VLLM("vLLM");
@@ -71,8 +71,8 @@ public record KvcachedSettings(
     }
 
     /**
-     * As kvcached has it unless told otherwise, for a small model: pages of 2 MiB in 4 layers of keys and values, so that a
-     * page takes 16 MiB, with 8 blocks in a page.
+     * Returns kvcached's defaults for a small model: pages of 2 MiB in 4 layers of keys and values, so that a page
+     * takes 16 MiB, with 8 blocks in a page.
      */
     public static KvcachedSettings of(EngineTag engine, int blocks, int blockTokens) {
         return new KvcachedSettings(
@@ -176,7 +176,7 @@ public record KvcachedSettings(
                 value);
     }
 
-    /** What one page takes over all layers; all numbers of a segment but its limit are multiples of it. */
+    /** Bytes of one page over all layers; all numbers of a segment but its limit are multiples of it. */
     public long bundleBytes() {
         return pageBytes * slices();
     }

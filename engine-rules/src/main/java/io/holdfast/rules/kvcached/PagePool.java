@@ -72,7 +72,7 @@ final class PagePool {
         refill();
     }
 
-    /** How many blocks an allocation can get. */
+    /** Number of blocks that an allocation can get. */
     int available() {
         long usable = shrinking ? inUse.size() : (long) inUse.size() + free.size() + reserved.size();
         return (int) Math.min(usable * blocksPerPage - blocks, Integer.MAX_VALUE);

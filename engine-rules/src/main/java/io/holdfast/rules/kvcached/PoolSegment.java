@@ -2,7 +2,10 @@ package io.holdfast.rules.kvcached;
 
 import java.util.OptionalLong;
 
-/** Where an engine's pool says what it holds and is told how much it may: for a server, memory that other processes see. */
+/**
+ * Segment in which an engine's pool tells what it holds and is told how much it may: for a server, memory that other
+ * processes see.
+ */
 public interface PoolSegment extends AutoCloseable {
     /** The limit in bytes, if somebody can tell. */
     OptionalLong limit();

@@ -8,7 +8,7 @@ import java.util.Iterator;
 import java.util.Optional;
 
 /**
- * What each agent's last request left: on the GPU while there is room (hot), outside it after that (warm).
+ * Prefix left by each agent's last request: on the GPU while there is room (hot), outside it after that (warm).
  *
  * <p>A request with a session is its agent; one without is whoever has the longest beginning in common with it. What it finds
  * is copied, in whole blocks, and never the whole prompt.

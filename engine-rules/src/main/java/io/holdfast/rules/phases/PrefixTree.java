@@ -50,7 +50,7 @@ final class PrefixTree {
         return root;
     }
 
-    /** How many of the first {@code count} blocks are there; they count as used now. */
+    /** Counts how many of the first {@code count} blocks are there; they count as used now. */
     int match(long[] names, int count) {
         int found = 0;
         while (found < count && nodes.containsKey(names[found])) {
@@ -144,7 +144,7 @@ final class PrefixTree {
         return nodes.keySet().stream().mapToLong(Long::longValue).toArray();
     }
 
-    /** What happened since the last call. */
+    /** Returns and forgets the events since the last call. */
     List<CacheEvent> drainEvents() {
         List<CacheEvent> batch = List.copyOf(events);
         events.clear();

@@ -4,7 +4,7 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * How fast a model is in each kind of pass, and how large a server it was given.
+ * Speed of a model in each kind of pass, and size of the server that it was given.
  *
  * <p>The first three are fitted to what the log tells: times to the first token of 256-token prompts, decode steps at batch
  * 1 and at full batches with short and with long contexts, steps of a decode profile. {@code restoring} is fitted to a report
@@ -44,7 +44,7 @@ public record Rates(
     public static final List<Integer> BUCKETS = List.of(1, 2, 4, 8, 16, 32);
 
     /**
-     * What a decode step takes.
+     * Time that a decode step takes.
      *
      * @param micros of any step
      * @param microsPerRequest for each request in it
@@ -168,7 +168,7 @@ public record Rates(
                 "There are no rates for the model \"" + name + "\"; use llama, qwen3, gemma3 or gemma3-12b.");
     }
 
-    /** The same with another cache. */
+    /** Returns these rates with another cache. */
     public Rates withCache(int requests, int cacheBlocks) {
         return new Rates(
                 name,

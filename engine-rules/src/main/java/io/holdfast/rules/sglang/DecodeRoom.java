@@ -23,7 +23,7 @@ import java.util.List;
  */
 final class DecodeRoom {
     /**
-     * What became of the running requests.
+     * Outcome for the running requests.
      *
      * @param retracted in the order in which they went
      * @param lost those that the engine gave up
@@ -32,7 +32,7 @@ final class DecodeRoom {
     record Outcome(List<RadixRequest> retracted, List<RadixRequest> lost, boolean evicting) {
         static final Outcome ROOM = new Outcome(List.of(), List.of(), true);
 
-        /** What the lost ones are told. */
+        /** Message to the lost ones. */
         String message() {
             return evicting ? OUT_OF_MEMORY : NOTHING_FREE;
         }

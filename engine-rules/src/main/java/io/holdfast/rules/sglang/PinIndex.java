@@ -158,20 +158,20 @@ final class PinIndex {
         return pins.isEmpty();
     }
 
-    /** How often each block is pinned. */
+    /** Number of pins of each block. */
     Map<Long, Integer> counts() {
         Map<Long, Integer> counts = new HashMap<>();
         pins.forEach((block, pin) -> counts.put(block, pin.count));
         return counts;
     }
 
-    /** Whether a pin of this block keeps anything; one that a fault swallowed is counted and keeps nothing. */
+    /** Returns true if a pin of this block keeps anything; one that a fault swallowed is counted and keeps nothing. */
     boolean holds(long block) {
         Pin pin = pins.get(block);
         return pin != null && pin.holds;
     }
 
-    /** Where each known block leads. */
+    /** Node to which each known block leads. */
     Map<Long, RadixNode> index() {
         return Map.copyOf(index);
     }

@@ -32,7 +32,7 @@ import java.util.Optional;
  * prompt that goes on is not asked for: where its memory is gone, the engine dies.
  */
 final class PrefillBatch {
-    /** What the next request may expect. */
+    /** Prospect of the next request. */
     enum Verdict {
         /** There is room for one more. */
         MORE,
@@ -48,7 +48,7 @@ final class PrefillBatch {
     private final RadixCache cache;
     private final int page;
 
-    /** What each request is charged beside its tokens. */
+    /** Tokens charged to each request beside its own. */
     private final int extra;
 
     private final List<RadixRequest> requests = new ArrayList<>();
@@ -114,7 +114,7 @@ final class PrefillBatch {
         return verdict();
     }
 
-    /** What the next one may expect, whoever it is. */
+    /** Prospect of the next request, whichever it is. */
     Verdict verdict() {
         if (room() <= 0 || cache.freeTokens() + cache.evictableTokens() - due <= 0) {
             return Verdict.NO_ROOM;
@@ -169,7 +169,7 @@ final class PrefillBatch {
         return cachedTokens;
     }
 
-    /** How many of them were brought back from the host. */
+    /** Number of these that were brought back from the host. */
     int cachedOnHost() {
         return cachedOnHost;
     }
@@ -195,7 +195,7 @@ final class PrefillBatch {
         return extend(prefix, length) <= 0 ? Verdict.NO_BUDGET : Verdict.MORE;
     }
 
-    /** How much of a prompt this pass computes after the prefix. */
+    /** Tokens of a prompt that this pass computes after the prefix. */
     private int extend(int prefix, int length) {
         int missing = length - prefix;
         return paged(missing) <= chunkLeft ? missing : (prefix + chunkLeft) / page * page - prefix;
@@ -224,7 +224,7 @@ final class PrefillBatch {
         return cache.freeTokens() + cache.evictableTokens() - promised;
     }
 
-    /** What is asked of the pool for all, and for more tokens of further requests. */
+    /** Slots wanted from the pool for all, and for more tokens of further requests. */
     private int slots(int tokens, int more) {
         return newTokens + tokens + (page == 1 ? 0 : (size() + more) * page);
     }

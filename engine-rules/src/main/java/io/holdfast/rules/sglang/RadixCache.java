@@ -49,7 +49,7 @@ import java.util.Optional;
  */
 final class RadixCache {
     /**
-     * Where a prompt's blocks end in the tree.
+     * Ends of a prompt's blocks in the tree.
      *
      * @param onGpu tokens that are on the GPU, from the first on
      * @param gpuNode where these end
@@ -199,7 +199,7 @@ final class RadixCache {
         return tokens <= slots.free();
     }
 
-    /** Whether so many tokens can be had; without kvcached that is for the caller to count. */
+    /** Returns true if so many tokens can be had; without kvcached the caller has to count that. */
     boolean grants(int tokens) {
         return !slots.isElastic() || makeRoom(tokens);
     }
@@ -284,7 +284,7 @@ final class RadixCache {
         slots.giveBack(tokens);
     }
 
-    /** Whether what is promised now will be kept. */
+    /** Faults that decide if what is promised now will be kept. */
     HoldFaults holdFaults() {
         return holdFaults;
     }

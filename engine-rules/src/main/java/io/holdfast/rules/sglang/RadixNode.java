@@ -38,7 +38,7 @@ final class RadixNode {
     /** Pins that keep it in the host tier. */
     int hostPins;
 
-    /** Where it waits for its eviction, and as what; both null while it cannot be evicted. */
+    /** Order in which it waits for its eviction, and its place there; both null while it cannot be evicted. */
     @Nullable
     EvictionOrder order;
 

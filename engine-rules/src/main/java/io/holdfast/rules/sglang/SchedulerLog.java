@@ -202,12 +202,12 @@ final class SchedulerLog {
         recentlyRetracted = 0;
     }
 
-    /** Of the last prefill. */
+    /** Hit rate of the last prefill. */
     double hitRate() {
         return hitRate;
     }
 
-    /** Of the last 15 seconds, as of the last prefill. */
+    /** Hit rate of the last 15 seconds, as of the last prefill. */
     double recentHitRate() {
         return recentTokens == 0 ? 0 : recentHits / (double) recentTokens;
     }

@@ -124,7 +124,7 @@ final class SessionHolds {
         }
     }
 
-    /** Where the branches of open sessions end, by the session's id, for those who look into it. */
+    /** Ends of the branches of open sessions, by the session's id, for observers. */
     Map<String, Set<RadixNode>> leaves() {
         Map<String, Set<RadixNode>> leaves = new HashMap<>();
         open.forEach((id, session) -> leaves.put(id, Set.copyOf(session.leaves)));

@@ -17,7 +17,7 @@ final class TokenSlots {
     /** The limit that the engine was given. */
     private int most;
 
-    /** What the memory allowed when it was asked last. */
+    /** Size that the memory allowed when it was last asked. */
     private int allowed = Integer.MAX_VALUE;
 
     private int capacity;

@@ -82,7 +82,7 @@ final class WaitingQueue {
         return queue.size();
     }
 
-    /** Of all prompts, with what was said before a retraction. */
+    /** Tokens of all prompts, with those that were said before a retraction. */
     long tokens() {
         return tokens;
     }

@@ -112,7 +112,7 @@ final class BlockPool {
         return block;
     }
 
-    /** Whether a free block holds nothing. */
+    /** Returns true if a free block holds nothing. */
     boolean hasEmpty() {
         int block = unused.first(QUEUE);
         while (block != NONE && names[block] != null) {
@@ -187,7 +187,7 @@ final class BlockPool {
         return free;
     }
 
-    /** How many of these hold something. */
+    /** Number of these that hold something. */
     int kept() {
         return kept;
     }

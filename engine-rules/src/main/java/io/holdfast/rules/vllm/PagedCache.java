@@ -27,10 +27,10 @@ final class PagedCache {
     private final int blockTokens;
     private final boolean byteHashes;
 
-    /** Whether requests are heard that want their hits announced, and events name sessions. */
+    /** True if requests are heard that want their hits announced, and events name sessions. */
     private final boolean tellsMore;
 
-    /** Whether the pool is kvcached's. */
+    /** True if the pool is kvcached's. */
     private final boolean isElastic;
 
     private final VllmBlockNames namer;
@@ -62,8 +62,9 @@ final class PagedCache {
     }
 
     /**
-     * How many leading blocks of a request without any the cache has. They are in its table then, and not its own before it is
-     * admitted. The last token is computed in any case, so the last block of an aligned prompt does not count.
+     * Finds how many leading blocks of a request the cache has; the request has none yet. They are in its table then,
+     * and not its own before it is admitted. The last token is computed in any case, so the last block of an aligned
+     * prompt does not count.
      */
     int find(VllmRequest request) {
         int most = (request.length() - 1) / blockTokens;
@@ -115,7 +116,7 @@ final class PagedCache {
         return true;
     }
 
-    /** Whether more tokens need no block, or nothing has to be evicted for it. */
+    /** Returns true if more tokens need no block, or nothing has to be evicted for it. */
     boolean extendsWithoutEviction(VllmRequest request, int tokens) {
         return blocksFor(request.computed + tokens) == request.held
                 || (pool.hasEmpty() && memory.allowedBlocks() > blocks());
@@ -159,7 +160,7 @@ final class PagedCache {
         return pool;
     }
 
-    /** Whether the memory has so many blocks more, for which what is cached has to go where it must. */
+    /** Returns true if the memory has so many blocks more, for which cached blocks are evicted where they must. */
     private boolean isAllowed(int wanted) {
         if (!isElastic || wanted <= 0) {
             return true;
@@ -174,7 +175,7 @@ final class PagedCache {
         return missing <= 0;
     }
 
-    /** What the cache takes of memory: a block that is free and holds nothing takes none. */
+    /** Blocks of memory that the cache takes: a block that is free and holds nothing takes none. */
     private int blocks() {
         return pool.inUse() + pool.kept();
     }

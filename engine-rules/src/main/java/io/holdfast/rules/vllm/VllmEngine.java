@@ -63,7 +63,7 @@ public final class VllmEngine implements Engine {
     private final WaitingLine waiting;
     private final List<VllmRequest> running = new ArrayList<>();
 
-    /** What this pass computes, in order. */
+    /** Requests that this pass computes, in order. */
     private final List<VllmRequest> batch = new ArrayList<>();
 
     private boolean ended;

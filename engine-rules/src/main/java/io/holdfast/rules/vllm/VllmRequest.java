@@ -10,7 +10,7 @@ import java.util.List;
 final class VllmRequest {
     final Generation generation;
 
-    /** Of its full blocks so far, those that were named. */
+    /** Names of its full blocks so far, as far as they were named. */
     final List<BlockName> names = new ArrayList<>();
 
     /** The whole digest of the last named block. */

@@ -87,7 +87,7 @@ public final class PhaseApi implements HttpFrontend {
         routes.invalid(request);
     }
 
-    /** How long prompts and answers may be, in the words in which it is checked. */
+    /** Limits of prompts and answers, in the settings by which they are checked. */
     private static SglangSettings limits(PhaseSettings settings) {
         return SglangSettings.defaults()
                 .withSizes(
