@@ -32,17 +32,18 @@ import org.jspecify.annotations.Nullable;
 /*
  * Every call that we make to one engine.
  *
- * Guards. A call passes, from outside in: time limit, breaker, bulkhead, rate limit. None of them waits: a call that may
- * not be made is answered at once, and has certainly not been carried out. What engines answer below 500 is an answer;
- * 500 and above, silence and broken connections are failures that the breaker counts.
+ * Guards. A call passes, from outside in: time limit, breaker, bulkhead, rate limit. None of them waits: a call that
+ * may not be made is answered at once, and has certainly not been carried out. What engines answer below 500 is an
+ * answer; 500 and above, silence and broken connections are failures that the breaker counts.
  *
- * Two kinds of calls. A request that waits for its turn behind those of users may time out for no other reason than a long
- * queue, and ten of them at once. That says nothing of an unpin, which an engine answers between two batches, so calls that
- * wait have a breaker, a bulkhead and a rate of their own: what becomes of them never turns a pin, an unpin or a reading away.
+ * Two kinds of calls. A request that waits for its turn behind those of users may time out for no other reason than a
+ * long queue, and ten of them at once. That says nothing of an unpin, which an engine answers between two batches, so
+ * calls that wait have a breaker, a bulkhead and a rate of their own: what becomes of them never turns a pin, an unpin
+ * or a reading away.
  *
- * Repetition. Only a GET is repeated, and only where another try may fare better at once: a refused or broken connection,
- * 502, 503, 504. A POST or a DELETE may count something in the engine (a pin does), so it is sent once, and whoever sent it
- * learns whether it may have arrived. A time-out is never repeated: the engine is busy enough.
+ * Repetition. Only a GET is repeated, and only where another try may fare better at once: a refused or broken
+ * connection, 502, 503, 504. A POST or a DELETE may count something in the engine (a pin does), so it is sent once, and
+ * whoever sent it learns whether it may have arrived. A time-out is never repeated: the engine is busy enough.
  *
  * Time. The limit of the JDK's client ends with the headers; a body that never ends would hold a call for ever. So the
  * limit is ours, on the timer that was handed in, and covers the body.
@@ -167,7 +168,7 @@ public final class EngineHttp implements AutoCloseable {
         return HttpRequest.newBuilder(template, (name, value) -> true).uri(URI.create(base + path));
     }
 
-    /** Repeats a call. The result of an attempt that was sent says more than that the next one was turned away here. */
+    /** Repeats a call; keeps the result of the last attempt that was sent, which says more than a refusal here. */
     private CompletableFuture<Attempt> repeat(HttpRequest request, Retry.AsyncContext<Attempt> attempts) {
         return attempt(request).thenCompose(attempt -> {
             long pauseMillis = attempts.onResult(attempt);

@@ -26,11 +26,13 @@ public record GuardState(
         PROMPT,
         /** Requests of our own, which wait for their turn behind those of users. */
         QUEUED,
-        /** Texts that callers want turned into tokens: however many they are, pins and readings are asked beside them. */
+        /**
+         * Texts that callers want turned into tokens: however many they are, pins and readings are asked beside them.
+         */
         TEXT
     }
 
-    /** State that decides if calls are made. */
+    /** State that decides whether calls are made. */
     public enum Breaker {
         CLOSED,
         /** After a pause: one call tries. */

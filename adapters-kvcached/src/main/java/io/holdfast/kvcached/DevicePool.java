@@ -13,8 +13,8 @@ import java.util.concurrent.TimeUnit;
 /**
  * The engines of one device, whose limits share its memory.
  *
- * <p>A device that is full ends the engine that asks for more. So all limits together never exceed the budget by a move of
- * ours: one is lowered, shown to be followed, and only then another is raised. One thread at a time.
+ * <p>A device that is full ends the engine that asks for more. So all limits together never exceed the budget by a move
+ * of ours: one is lowered, shown to be followed, and only then another is raised. One thread at a time.
  */
 public final class DevicePool {
     private static final double FULL = 0.9;
@@ -37,7 +37,10 @@ public final class DevicePool {
         levers.add(lever);
     }
 
-    /** The move of this engine that is next, if there is one to make now; to be made known by {@link #begins} before it is made. */
+    /**
+     * The move of this engine that is next, if there is one to make now; to be made known by {@link #begins} before it
+     * is made.
+     */
     public Optional<Move> next(LimitLever lever, long now) {
         return lever.next(roomBytes(), anotherShrinks(lever), now);
     }
@@ -97,8 +100,8 @@ public final class DevicePool {
     }
 
     /**
-     * Moves memory to where requests wait for it, among engines that may be moved by pressure: an engine that is full and
-     * strained for three seconds gets a step, from what is left over or from a neighbour that rested for a minute.
+     * Moves memory to where requests wait for it, among engines that may be moved by pressure: an engine that is full
+     * and strained for three seconds gets a step, from what is left over or from a neighbour that rested for a minute.
      */
     public void followPressure(long now) {
         for (LimitLever lever : levers) {

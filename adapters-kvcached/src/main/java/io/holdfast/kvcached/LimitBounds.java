@@ -39,7 +39,7 @@ record LimitBounds(LimitSettings settings, long startup, OptionalLong bundle) {
         return Math.max(1, settings.marginPages()) * bundle.orElse(0);
     }
 
-    /** The least that may be asked for now; absent while it is not known what the largest request needs. */
+    /** The least that may be requested now; absent while it is not known what the largest request needs. */
     OptionalLong lowest(EngineLoad load, long mapped) {
         boolean told = load.capacityTokens().orElse(0) > 0
                 && load.largestRequestTokens().isPresent();

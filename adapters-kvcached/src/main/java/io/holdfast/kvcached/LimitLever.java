@@ -8,8 +8,8 @@ import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Decides how the limit of one engine moves, and does nothing itself: it hears looks at the segment and at the load, and
- * says which {@link Move} is next.
+ * Decides how the limit of one engine moves, and does nothing itself: it hears looks at the segment and at the load,
+ * and says which {@link Move} is next.
  *
  * <p>One thread at a time; time is what it is told.
  */
@@ -18,24 +18,24 @@ public final class LimitLever {
      * What stands
      * -----------
      * A segment has no revision and no author, so the lever remembers which limit it left there. Another one has four
-     * causes: a write of ours whose outcome is not known; an engine that started again, which puts its startup limit back
-     * and counts its use from nothing; an engine with another pool, seen after it was away; or somebody else. In the last
-     * case the lever stops until an operator says resume, and that one's limit stands.
+     * causes: a write of ours whose outcome is not known; an engine that started again, which puts its startup limit
+     * back and counts its use from nothing; an engine with another pool, seen after it was away; or somebody else. In
+     * the last case the lever stops until an operator says resume, and that one's limit stands.
      *
      * Requested and in force
      * ----------------------
-     * An engine looks at its limit every 100 ms and applies it at its next allocation; one that is idle never does. So a
-     * limit is in force when the engine said something new of its use after the write was seen to stay, and has mapped no
-     * more than the limit. Until then a smaller limit counts as the larger one that it replaced, and is the only one of its
-     * device that may be on its way.
+     * An engine looks at its limit every 100 ms and applies it at its next allocation; one that is idle never does. So
+     * a limit is in force when the engine said something new of its use after the write was seen to stay, and has
+     * mapped no more than the limit. Until then a smaller limit counts as the larger one that it replaced, and is the
+     * only one of its device that may be on its way.
      *
      * How low, how high, how fast
      * ---------------------------
-     * Never below what is mapped and a margin (looked at again under the lock), nor below what the largest request needs,
-     * which would wait for ever. Never above what the engine started with: beyond it are blocks that its tables do not have.
-     * A limit is whole bundles. The startup limit itself is no limit to the engine, which compares with it and stays small;
-     * one byte more in each layer's keys and values rounds down to the same pages and works ("restore"). So a move that
-     * would end at the startup limit ends there or a page below.
+     * Never below what is mapped and a margin (looked at again under the lock), nor below what the largest request
+     * needs, which would wait for ever. Never above what the engine started with: beyond it are blocks that its tables
+     * do not have. A limit is whole bundles. The startup limit itself is no limit to the engine, which compares with it
+     * and stays small; one byte more in each layer's keys and values rounds down to the same pages and works
+     * ("restore"). So a move that would end at the startup limit ends there or a page below.
      * A move is one step and then a pause. Going back up is only bookkeeping and harms nobody, so a restore and the way
      * back from a limit under which the engine suffered are one move each.
      *
@@ -287,7 +287,7 @@ public final class LimitLever {
         return Optional.empty();
     }
 
-    /** Asks for what the engine started with; refused where the limit may not be moved. */
+    /** Requests the limit that the engine started with; refused where the limit may not be moved. */
     public Optional<Refusal> restore() {
         Optional<String> idle = cannotMove();
         if (idle.isPresent()) {
@@ -301,7 +301,10 @@ public final class LimitLever {
         return Optional.empty();
     }
 
-    /** Goes on from the limit that stands after somebody else moved it; answers whether there was anything to go on from. */
+    /**
+     * Goes on from the limit that stands after somebody else moved it; answers whether there was anything to go on
+     * from.
+     */
     public boolean resume() {
         boolean followsAgain = trust.resume();
         boolean was = followsAgain || stopped.isPresent();
@@ -549,7 +552,7 @@ public final class LimitLever {
         return new LimitBounds(settings, startup, trust.bundle());
     }
 
-    /** The least that may be asked for now; absent while it is not known what the largest request needs. */
+    /** The least that may be requested now; absent while it is not known what the largest request needs. */
     OptionalLong lowest() {
         return bounds().lowest(load, segment().mappedBytes());
     }

@@ -6,8 +6,8 @@ import java.util.Optional;
 /**
  * Proof that the engine follows the limit that stands.
  *
- * <p>It notices a limit within 100 ms and applies it when it allocates next. So it follows when it said something new of its
- * use after that time, and has mapped no more than the limit.
+ * <p>It notices a limit within 100 ms and applies it when it allocates next. So it follows when it said something new
+ * of its use after that time, and has mapped no more than the limit.
  */
 final class LimitProof {
     private static final long NOT_SEEN = -2;

@@ -8,7 +8,7 @@ import java.util.OptionalLong;
  * @param startupBytes the limit that the engine started with
  * @param from the limit that stood before the move
  * @param to the limit that was to stand after it
- * @param requested what an operator asked for and is not reached yet; absent where nobody did
+ * @param requested the limit that an operator requested and that is not reached yet; absent where there is no request
  */
 public record LimitRecord(long startupBytes, long from, long to, OptionalLong requested) {
     boolean isOurs(long limit) {

@@ -12,7 +12,7 @@ import java.util.OptionalLong;
  * @param segment the numbers; absent where there are none
  * @param startupBytes what the engine started with, as far as that was seen
  * @param bundleBytes in what steps limits are written
- * @param lowestBytes the least that may be asked for now
+ * @param lowestBytes the least that may be requested now
  * @param targetBytes where the limit is moving to, on request or by pressure
  * @param moves how often we moved it
  * @param rollbacks how often a smaller limit was taken back since the engine suffered
@@ -31,7 +31,7 @@ public record LimitView(
         long rollbacks,
         long busy,
         long foreign) {
-    /** Statement about a limit. */
+    /** State of a limit. */
     public enum State {
         /** There is no segment to read. */
         UNKNOWN,

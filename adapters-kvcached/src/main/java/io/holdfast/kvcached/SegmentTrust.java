@@ -8,8 +8,8 @@ import java.util.concurrent.TimeUnit;
 /**
  * Trust that a segment is of one engine that follows its limit, from what was seen of it.
  *
- * <p>A page's size over all layers is in no segment. All numbers but the limit are multiples of it, so their greatest common
- * divisor is one as well, which serves as well: limits are then whole numbers of several pages.
+ * <p>A page's size over all layers is in no segment. All numbers but the limit are multiples of it, so their greatest
+ * common divisor is one as well, which serves as well: limits are then whole numbers of several pages.
  */
 final class SegmentTrust {
     private static final long NOTICED_AFTER_NANOS = TimeUnit.MILLISECONDS.toNanos(500);

@@ -18,17 +18,17 @@ import java.util.concurrent.ScheduledExecutorService;
  * Pins on SGLang branches that have /hicache/pin_blocks and lock blocks on the GPU.
  *
  * One block. The engine's lock walks from the pinned block to the root, so a path needs one hash: its last block. That
- * block must have ended an insertion. The engine's index leads from a hash to the node that the insertion made, and only
- * for an insertion's last block is that node certain to be alive or forgotten; for any other it can be a dead node, and a
- * pin and unpin of a dead node kill the scheduler. The command vouches for it.
+ * block must have ended an insertion. The engine's index leads from a hash to the node that the insertion made, and
+ * only for an insertion's last block is that node certain to be alive or forgotten; for any other it can be a dead
+ * node, and a pin and unpin of a dead node kill the scheduler. The command vouches for it.
  *
- * Counting. The engine counts pins per hash, so a repeated pin needs a repeated unpin: a call is sent once, and silence is
- * told as silence, a call that never left as that. A count of 0 is an answer: no such block (pin), or no longer pinned
- * (unpin), because the engine unpinned everything under pressure or was flushed. An unpin may name several blocks, and the
- * count then is of those that were pinned, whichever they are.
+ * Counting. The engine counts pins per hash, so a repeated pin needs a repeated unpin: a call is sent once, and silence
+ * is told as silence, a call that never left as that. A count of 0 is an answer: no such block (pin), or no longer
+ * pinned (unpin), because the engine unpinned everything under pressure or was flushed. An unpin may name several
+ * blocks, and the count then is of those that were pinned, whichever they are.
  *
- * Caches. A pin reaches every data-parallel rank, each with a cache of its own, and the counts of all come added up. The
- * command says how many are known to have the block, and vouches for each; any other count is told as such.
+ * Caches. A pin reaches every data-parallel rank, each with a cache of its own, and the counts of all come added up.
+ * The command says how many are known to have the block, and vouches for each; any other count is told as such.
  *
  * Probe. Pinning an empty list changes nothing and tells the variants apart: no route on a stock engine; a refusal that
  * asks for the host tier on the branch that pins host copies, which is another promise altogether; a count of 0 here.

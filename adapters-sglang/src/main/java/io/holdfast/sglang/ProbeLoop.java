@@ -14,8 +14,8 @@ import java.util.function.Supplier;
 /**
  * Asks until there is a real answer.
  *
- * <p>An engine that starts, or is too busy to answer, has said nothing about what it can do, and whoever waits for it waits.
- * Only the end of the timer ends that without an answer.
+ * <p>An engine that starts, or is too busy to answer, has said nothing about what it can do, and whoever waits for it
+ * waits. Only the end of the timer ends that without an answer.
  */
 final class ProbeLoop {
     private static final long ASK_AGAIN_MILLIS = 500;

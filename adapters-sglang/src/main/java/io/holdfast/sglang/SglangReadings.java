@@ -22,8 +22,9 @@ import java.util.stream.IntStream;
 /**
  * Reads an SGLang engine: its size from {@code /server_info}, its load from {@code /metrics}.
  *
- * <p>{@code /server_info} asks the scheduler, so its answer is kept for five seconds, or until the engine fails to answer
- * and may have begun another life; what is taken from it bears the time at which it was asked for. Without {@code --enable-metrics} the load, but nothing else, comes from {@code /v1/loads}.
+ * <p>{@code /server_info} asks the scheduler, so its answer is kept for five seconds, or until the engine fails to
+ * answer and may have begun another life; what is taken from it bears the time at which it was requested. Without
+ * {@code --enable-metrics} the load, but nothing else, comes from {@code /v1/loads}.
  */
 public final class SglangReadings {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -262,8 +263,8 @@ public final class SglangReadings {
     }
 
     /**
-     * The engine repeats the context that it was started with, and none where the model decides. What it makes of either is
-     * in the longest prompt that it takes: six tokens less than the smaller of context and cache.
+     * The engine repeats the context that it was started with, and none where the model decides. What it makes of
+     * either is in the longest prompt that it takes: six tokens less than the smaller of context and cache.
      */
     private static Reading context(Dated info) {
         Reading written = size(info, "context_length");

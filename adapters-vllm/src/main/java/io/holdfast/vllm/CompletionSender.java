@@ -16,7 +16,9 @@ import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
-/** Has a vLLM engine compute a prefix: one token is asked for after it, by the completions route, which takes token ids. */
+/**
+ * Has a vLLM engine compute a prefix: one token is requested after it, by the completions route, which takes token ids.
+ */
 public final class CompletionSender implements PrefixSender {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String COMPLETIONS = "/v1/completions";

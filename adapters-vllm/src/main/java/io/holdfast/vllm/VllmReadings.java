@@ -19,8 +19,8 @@ import java.util.concurrent.TimeUnit;
 /**
  * Reads a vLLM engine: its size and load from {@code /metrics}, the longest prompt from {@code /v1/models}.
  *
- * <p>{@code /v1/models} is asked again every five seconds, and what is taken from it bears the time at which it was asked.
- * Where one server has several engine cores, each a cache of its own, numbers are sums over all of them.
+ * <p>{@code /v1/models} is asked again every five seconds, and what is taken from it bears the time at which it was
+ * asked. Where one server has several engine cores, each a cache of its own, numbers are sums over all of them.
  */
 public final class VllmReadings {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -125,7 +125,9 @@ public final class VllmReadings {
                 : Reading.unknown(METRICS + " has no block_size in " + CONFIG + ".");
     }
 
-    /** Cached blocks that no request uses count as free there, so what is left are the tokens that cannot be evicted. */
+    /**
+     * Cached blocks that no request uses count as free there, so what is left are the tokens that cannot be evicted.
+     */
     private static Reading used(MetricsText metrics, List<Sample> caches, long now) {
         for (String name : USAGE) {
             List<Sample> usages = metrics.samples(name);

@@ -27,9 +27,9 @@ import org.openjdk.jmh.annotations.Warmup;
  * java -jar benchmarks/target/benchmarks.jar HeadBenchmark -prof gc
  * }</pre>
  *
- * <p>An operation is one token. A round is 512 prompts of 2,048 tokens in blocks of 16: {@code fresh}, none like another, or
- * {@code date}, all alike behind a first block that differs. The names of their blocks on the content chain, which the events' side
- * has to make in a fleet anyway, are the baseline.
+ * <p>An operation is one token. A round is 512 prompts of 2,048 tokens in blocks of 16: {@code fresh}, none like
+ * another, or {@code date}, all alike behind a first block that differs. The names of their blocks on the content
+ * chain, which the events' side has to make in a fleet anyway, are the baseline.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)

@@ -35,8 +35,8 @@ import org.slf4j.LoggerFactory;
 /**
  * One engine of a {@link Fleet}: what it has, and what is held there.
  *
- * <p>Any thread may call its methods, but for {@link #events}. Prompts are given as token ids, and what is held of them are
- * their whole blocks. What it cannot answer since it is only routed to, was removed or failed, it answers with a
+ * <p>Any thread may call its methods, but for {@link #events}. Prompts are given as token ids, and what is held of them
+ * are their whole blocks. What it cannot answer since it is only routed to, was removed or failed, it answers with a
  * {@link RejectedExecutionException} that says so; no answer stays out.
  */
 public final class Engine {
@@ -142,8 +142,8 @@ public final class Engine {
     }
 
     /**
-     * Arrival of its events, for each of its caches; empty where the embedder brings them, or before they are listened
-     * to.
+     * Subscriptions to its events, one for each of its caches; empty where the embedder brings them, or before they are
+     * listened to.
      */
     public List<Subscription> subscriptions() {
         return subscriptions;
@@ -179,7 +179,10 @@ public final class Engine {
                 : new HoldRequest(blocks, lease);
     }
 
-    /** Holds the whole blocks of a prompt; answered when they are held, refused or known to have to wait, with the reason. */
+    /**
+     * Holds the whole blocks of a prompt; answered when they are held, refused or known to have to wait, with the
+     * reason.
+     */
     public CompletionStage<HoldView> hold(int[] tokens, Lease lease) {
         return named(() -> hold(prefix(tokens, lease)));
     }
@@ -189,12 +192,17 @@ public final class Engine {
         return ask(driven -> driven.request(request));
     }
 
-    /** Gives a hold up; answered when it is unpinned, or known to be pinned still; empty where there is no such hold. */
+    /**
+     * Gives a hold up; answered when it is unpinned, or known to be pinned still; empty where there is no such hold.
+     */
     public CompletionStage<Optional<HoldView>> release(long holdId) {
         return ask(driven -> driven.release(holdId));
     }
 
-    /** Gives all holds up and pauses holding until {@link #resume}, through restarts; answered once every unpin has an outcome. */
+    /**
+     * Gives all holds up and pauses holding until {@link #resume}, through restarts; answered once every unpin has an
+     * outcome.
+     */
     public CompletionStage<Released> releaseAll(String reason) {
         return ask(driven -> driven.releaseAll(reason));
     }
@@ -213,8 +221,8 @@ public final class Engine {
     }
 
     /**
-     * Says that a request with this prompt was sent there: at once it prolongs what uses prolong, and whatever events do not
-     * show is learned from it.
+     * Says that a request with this prompt was sent there: at once it prolongs what uses prolong, and whatever events
+     * do not show is learned from it.
      *
      * @return false where that could not be taken: it is only routed to, the prompt is shorter than a block, its blocks
      *     cannot be named yet, or too many wait
@@ -254,7 +262,10 @@ public final class Engine {
         return controller.map(Controller::view);
     }
 
-    /** Whatever else there is to ask; absent for an engine that is only routed to. It is polled by the fleet, and by nobody else. */
+    /**
+     * Whatever else there is to ask; absent for an engine that is only routed to. It is polled by the fleet, and by
+     * nobody else.
+     */
     public Optional<Controller> controller() {
         return controller;
     }
@@ -420,7 +431,7 @@ public final class Engine {
         refuseWaiting();
     }
 
-    /** Lets go of what its controller holds; nothing where it holds nothing. */
+    /** Releases what its controller holds, if it holds anything. */
     CompletionStage<Released> letGo(String reason) {
         return controller.isEmpty() || fault().isPresent()
                 ? CompletableFuture.completedFuture(new Released(0, 0))

@@ -34,23 +34,24 @@ public final class Fleet implements AutoCloseable {
     /*
      * Threads
      * -------
-     * One thread works: it calls doWork again and again, reads the sockets there, and so is the only writer of the index and
-     * the only caller of the controllers. Everybody else matches without a lock, or leaves something to be done: what
-     * concerns one engine in its controller's mailbox, what concerns the fleet in a queue here. Both wake the worker.
+     * One thread works: it calls doWork again and again, reads the sockets there, and so is the only writer of the
+     * index and the only caller of the controllers. Everybody else matches without a lock, or leaves something to be
+     * done: what concerns one engine in its controller's mailbox, what concerns the fleet in a queue here. Both wake
+     * the worker.
      *
      * One stream, two namings
      * -----------------------
-     * Each event is decoded once and told twice. Routing asks many engines about one prompt, so it names blocks by their
-     * content, which is the same everywhere and costs one hash a block; an engine is told to pin by its own names, which
-     * differ from engine to engine and cost a SHA-256 a block. An index of the first kind cannot answer for the second:
-     * ghosts, ends of insertions and holes hang on names that the engine may give two blocks of one content. So an engine
-     * that holds has both, and one that is only routed to has the first alone.
+     * Each event is decoded once and told twice. Routing asks many engines about one prompt, so it names blocks by
+     * their content, which is the same everywhere and costs one hash a block; an engine is told to pin by its own
+     * names, which differ from engine to engine and cost a SHA-256 a block. An index of the first kind cannot answer
+     * for the second: ghosts, ends of insertions and holes hang on names that the engine may give two blocks of one
+     * content. So an engine that holds has both, and one that is only routed to has the first alone.
      *
      * Coming and going
      * ----------------
-     * An engine is matched as soon as its cache is in the index, and no more from the call that removes it on; its events are
-     * followed until what it held is let go of, since an unpin must know where its pin is. A cache's id may be given out
-     * again, so a match that sees the roster change looks again.
+     * An engine is matched as soon as its cache is in the index, and no more from the call that removes it on; its
+     * events are followed until what it held is released, since an unpin must know where its pin is. A cache's id may
+     * be given out again, so a match that sees the roster change looks again.
      */
 
     private static final int LONGEST_WAIT_MILLIS = 50;
@@ -106,7 +107,8 @@ public final class Fleet implements AutoCloseable {
     }
 
     /**
-     * Adds an engine, which need not be there yet; any thread, any time. It is followed from the next {@link #doWork} on.
+     * Adds an engine, which need not be there yet; any thread, any time. It is followed from the next
+     * {@link #doWork} on.
      *
      * @throws IllegalArgumentException where there is one of that id
      */
@@ -128,8 +130,8 @@ public final class Fleet implements AutoCloseable {
     }
 
     /**
-     * Removes an engine; any thread, any time. No match finds it any more; what it holds is let go of, and it is followed for
-     * as long as that takes.
+     * Removes an engine; any thread, any time. No match finds it any more; what it holds is released, and it is
+     * followed for as long as that takes.
      *
      * @return answered when it is gone
      */
@@ -158,7 +160,7 @@ public final class Fleet implements AutoCloseable {
     }
 
     /**
-     * Lets go of all that is held anywhere, before the process ends; any thread, while somebody works for the fleet.
+     * Releases all that is held anywhere, before the process ends; any thread, while a thread works for the fleet.
      *
      * @return answered with the sums once every engine has answered
      */
@@ -209,8 +211,8 @@ public final class Fleet implements AutoCloseable {
     }
 
     /**
-     * Does what there is to do: applies events, handles mail, decides. One thread calls it again and again, at least some
-     * ten times a second.
+     * Does what there is to do: applies events, handles mail, decides. One thread calls it again and again, at least
+     * some ten times a second.
      *
      * @param timeoutMillis how long to wait, at most, where there is nothing
      * @return how much was done; 0 where there was nothing
@@ -242,9 +244,9 @@ public final class Fleet implements AutoCloseable {
     }
 
     /**
-     * Ends everything; any thread. A {@link #doWork} that is under way comes to its end first. Whatever waits for an answer
-     * gets one. Pins stay as they are, and in the ledger for the next process to release: {@link #letGo} comes before, where
-     * they should not.
+     * Ends everything; any thread. A {@link #doWork} that is under way comes to its end first. Whatever waits for an
+     * answer gets one. Pins stay as they are, and in the ledger for the next process to release: {@link #letGo} comes
+     * before, where they should not.
      */
     @Override
     public void close() {
@@ -261,7 +263,7 @@ public final class Fleet implements AutoCloseable {
         return closed;
     }
 
-    /** Once, by whoever comes last out of this fleet's work. */
+    /** Runs once, in the thread that comes last out of this fleet's work. */
     private void finishIfClosed() {
         if (closed && working.compareAndSet(false, true)) {
             driven.forEach(engine -> engine.end("the fleet is closed"));

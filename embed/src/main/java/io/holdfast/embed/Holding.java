@@ -22,8 +22,8 @@ import java.util.random.RandomGenerator;
  * @param acting where the ledger is written, the backend called and answers are completed; its tasks may block
  * @param settings how much may be held and what is held unasked; absent: {@link ControllerSettings#defaults}
  * @param random tosses the coins of the measurement
- * @param identity which engine the ledger is compared with; absent where it is said later, to {@link Engine#controller}, and
- *     nothing is held or released before that
+ * @param identity which engine the ledger is compared with; absent where it is said later, to {@link
+ *     Engine#controller}, and nothing is held or released before that
  */
 public record Holding(
         Backends backends,

@@ -8,8 +8,9 @@ import java.util.Optional;
 /**
  * Cached part of a prompt at each engine: the answer to one {@link Fleet#match}, in a buffer that one thread keeps.
  *
- * <p>Neither asking nor reading allocates anything once the buffer has met a prompt as long and as many engines as there are.
- * It is as of one boundary of batches, and does not change afterwards; an engine that was removed since is still in it.
+ * <p>Neither asking nor reading allocates anything once the buffer has met a prompt as long and as many engines as
+ * there are. It is as of one boundary of batches, and does not change afterwards; an engine that was removed since is
+ * still in it.
  */
 public final class PrefixMatch {
     private final Matches matches = new Matches();

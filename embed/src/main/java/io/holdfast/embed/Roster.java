@@ -7,7 +7,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** The engines of a fleet at one moment, in the order in which they were added, and which of the tree's caches are theirs. */
+/**
+ * The engines of a fleet at one moment, in the order in which they were added, and which of the tree's caches are
+ * theirs.
+ */
 final class Roster {
     static final Roster EMPTY = new Roster(List.of(), Map.of());
 

@@ -21,8 +21,9 @@ import org.slf4j.LoggerFactory;
 /**
  * An emulated inference server: SGLang or vLLM on real sockets, with a thread in place of the GPU.
  *
- * <p>It runs one server instance after another on the same ports: a script, a fault or {@link #restart} kills the present
- * one, and the next starts with an empty cache. Closing cuts requests off as well, but leaves no memory segment behind.
+ * <p>It runs one server instance after another on the same ports: a script, a fault or {@link #restart} kills the
+ * present one, and the next starts with an empty cache. Closing cuts requests off as well, but leaves no memory segment
+ * behind.
  */
 public final class Emulator implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Emulator.class);
@@ -110,8 +111,9 @@ public final class Emulator implements AutoCloseable {
     /**
      * Number of batches of events that this server instance has published, all ranks together; 0 while it is down.
      *
-     * <p>What came of the requests that were answered before this call is among them, also what is on its way still: whoever
-     * has handled as many has missed nothing. Blocks for a step of the engine; not to be called on an event loop.
+     * <p>What came of the requests that were answered before this call is among them, also what is on its way still:
+     * whoever has handled as many has missed nothing. Blocks for a step of the engine; not to be called on an event
+     * loop.
      */
     public long publishedBatches() {
         refuseEventLoop();
@@ -122,7 +124,9 @@ public final class Emulator implements AutoCloseable {
         return instance;
     }
 
-    /** Kills this server instance and starts the next; blocks until it serves again, not to be called on an event loop. */
+    /**
+     * Kills this server instance and starts the next; blocks until it serves again, not to be called on an event loop.
+     */
     public void restart() {
         refuseEventLoop();
         restart(Duration.ZERO);

@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
  * Acts that happen to a server while it serves, and their times: a rehearsal that plays the same way each time.
  *
  * <p>One line for each act, in any order of time: {@code at SECONDS begin FAULT}, {@code at SECONDS end NAME},
- * {@code at SECONDS restart}. Seconds count from the start and are emulated ones: twice the speed is half the wait. Empty
- * lines and what follows a {@code #} say nothing.
+ * {@code at SECONDS restart}. Seconds count from the start and are emulated ones: twice the speed is half the wait.
+ * Empty lines and what follows a {@code #} say nothing.
  */
 public record Script(List<Act> acts) {
     public static final Script NONE = new Script(List.of());
@@ -25,7 +25,7 @@ public record Script(List<Act> acts) {
     /** One line of it. */
     public record Act(Duration at, Deed deed) {}
 
-    /** Deed that an act does. */
+    /** Deed of an act. */
     public sealed interface Deed {
         record Begin(Fault fault) implements Deed {}
 

@@ -48,7 +48,9 @@ public record CacheProof(Optional<Interval> exposure, Optional<Interval> mechani
         return new CacheProof(mean("a baseline loss", baselineLosses), mean("a pinned gain", pinnedGains), threshold);
     }
 
-    /** The threshold for an engine's block size: one block of an average prompt, and half a percentage point at least. */
+    /**
+     * The threshold for an engine's block size: one block of an average prompt, and half a percentage point at least.
+     */
     public static double threshold(int blockTokens, double averagePromptTokens) {
         if (blockTokens < 1 || !(averagePromptTokens >= 1)) {
             throw new IllegalArgumentException("A threshold needs a block and a prompt of at least one token, not "

@@ -6,8 +6,8 @@ import java.util.stream.DoubleStream;
 /**
  * Measurements of an experiment's lives: one log ratio per life.
  *
- * <p>Of a pair it is {@code ln(second leg) - ln(first leg)}; of a block the mean logarithm of its pinned legs less that of
- * its baseline legs.
+ * <p>Of a pair it is {@code ln(second leg) - ln(first leg)}; of a block the mean logarithm of its pinned legs less that
+ * of its baseline legs.
  *
  * <p>The measured value must be one of which less is better (a latency). For one of which more is better (throughput)
  * hand in the negated log ratios.
@@ -82,12 +82,12 @@ public final class CrossoverData {
         };
     }
 
-    /** Ratios to which the order of the legs adds its own effect, as in {@code BP} pairs. */
+    /** Ratios in which the effect of the order adds to that of pinning, as in {@code BP} pairs. */
     double[] withOrder() {
         return normal.clone();
     }
 
-    /** Ratios that are the order's effect less the effect of pinning, as in {@code PB} pairs. */
+    /** Ratios in which the effect of pinning is taken from that of the order, as in {@code PB} pairs. */
     double[] againstOrder() {
         return design == Design.BLOCKS
                 ? DoubleStream.of(reversed).map(ratio -> -ratio).toArray()

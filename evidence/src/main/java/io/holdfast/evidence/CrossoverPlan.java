@@ -9,12 +9,12 @@ import java.util.OptionalInt;
 import java.util.random.RandomGenerator;
 
 /**
- * The order in which server lives run their legs: rounds that each hold every {@link PairOrder} of a {@link Design} once.
+ * Order in which server lives run their legs: rounds that each hold every {@link PairOrder} of a {@link Design} once.
  *
  * <p>Within a round the order is drawn by chance, so that a drift over the day falls on all of them alike.
  *
- * @param looks after how many rounds the data is looked at, the last of them after all; none where that is the only look.
- *     Declared before the run, since who looks when he likes stops when it pleases him
+ * @param looks after how many rounds the data is looked at, the last of them after all; none where that is the only
+ *     look. Declared before the run, since who looks when he likes stops when it pleases him
  */
 public record CrossoverPlan(List<List<PairOrder>> rounds, List<Integer> looks) {
     public CrossoverPlan {

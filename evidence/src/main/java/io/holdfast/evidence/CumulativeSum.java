@@ -3,8 +3,8 @@ package io.holdfast.evidence;
 /** Notices that values which strayed around zero stray to one side now. */
 public final class CumulativeSum {
     /*
-     * Page's cumulative sum: what a value exceeds the slack by is added up, and never falls below zero. A single odd value
-     * is forgotten; a lasting shift by more than the slack reaches the limit soon.
+     * Page's cumulative sum: what a value exceeds the slack by is added up, and never falls below zero. A single odd
+     * value is forgotten; a lasting shift by more than the slack reaches the limit soon.
      */
     private final double slack;
     private final double limit;

@@ -11,16 +11,16 @@ import java.util.function.ToDoubleFunction;
  * What levels say of each other
  * =============================
  *
- * The placebo. Where nothing is evicted a hold has nothing to win, so a gain there has another cause. A gain that is shown and
- * matters: another cause is at work, of unknown size elsewhere, and no level is REAL. Otherwise the placebo's bound says how
- * large a gain of another cause may be, and that takes REAL only from those levels whose interval does not lie beyond the bound:
- * from these a cause of that size would leave nothing. A placebo that is sure has a bound near 0, one that cannot tell a far one,
- * and asks for its own missing pairs. Both a gain and the bound are held to 1 % on their side, since a false REAL may be that frequent. A
- * loss at the placebo explains no gain.
+ * The placebo. Where nothing is evicted a hold has nothing to win, so a gain there has another cause. A gain that is
+ * shown and matters: another cause is at work, of unknown size elsewhere, and no level is REAL. Otherwise the placebo's
+ * bound says how large a gain of another cause may be, and that takes REAL only from those levels whose interval does
+ * not lie beyond the bound: from these a cause of that size would leave nothing. A placebo that is sure has a bound
+ * near 0, one that cannot tell a far one, and asks for its own missing pairs. Both a gain and the bound are held to 1 %
+ * on their side, since a false REAL may be that frequent. A loss at the placebo explains no gain.
  *
- * The trend. A full cache loses what it is asked for at once, which is a step at a pressure of 1; elsewhere the effect may grow
- * evenly with the logarithm of the pressure. One of the two has to be shown. A step is tested by Welch's t with the degrees of
- * freedom of the levels.
+ * The trend. A full cache loses what it is asked for at once, which is a step at a pressure of 1; elsewhere the effect
+ * may grow evenly with the logarithm of the pressure. One of the two has to be shown. A step is tested by Welch's t
+ * with the degrees of freedom of the levels.
  */
 
 /**
@@ -96,7 +96,7 @@ public record DoseResponse(List<Level> levels) {
             return Math.min(0, interval(BOUND).low());
         }
 
-        /** Answers for this level as a placebo. */
+        /** Reads this level as a placebo. */
         public PlaceboAnswer asked(double delta) {
             if (interval(BOUND).below(0) && effect <= -delta) {
                 return PlaceboAnswer.GAIN;
@@ -105,8 +105,8 @@ public record DoseResponse(List<Level> levels) {
         }
 
         /**
-         * The pairs of each order that would find a gain here as small as matters; more than there are. Absent where no practical
-         * number would.
+         * The pairs of each order that would find a gain here as small as matters; more than there are. Absent where no
+         * practical number would.
          */
         public OptionalInt pairsToTell(double delta) {
             return beyondThese(RequiredPairs.toDetect(pairSd(), delta));
@@ -176,7 +176,8 @@ public record DoseResponse(List<Level> levels) {
     }
 
     /**
-     * Why the sweep does not support that kept cache caused the effect of one level; absent when it does, or cannot tell.
+     * Why the sweep does not support that kept cache caused the effect of one level; absent when it does, or cannot
+     * tell.
      *
      * @param of the interval of that level's effect
      */
@@ -285,7 +286,7 @@ public record DoseResponse(List<Level> levels) {
         return x * x;
     }
 
-    /** Lists what the sweep lacks to answer that, a sentence each. */
+    /** Lists what the sweep lacks to answer its question, a sentence each. */
     public List<String> lacks() {
         List<String> lacks = new ArrayList<>();
         if (levels.stream().noneMatch(Level::placebo)) {

@@ -10,16 +10,17 @@ import java.util.Optional;
  * Drift
  * =====
  *
- * A life is one observation, as everywhere: its baseline legs share whatever sets it apart from other lives, so a line through the
- * legs themselves would take a few lives that happen to lie in a row for a trend.
+ * A life is one observation, as everywhere: its baseline legs share whatever sets it apart from other lives, so a line
+ * through the legs themselves would take a few lives that happen to lie in a row for a trend.
  *
- * Where a baseline leg stands is taken out. It is the first of BP, the second of PB, and both of AA; so lives are compared with
- * those of their own order only, and being second, whatever it does, is the same in all of these. One common slope is fitted
- * through the orders, each with a level of its own, and judged by the scatter that is left.
+ * Where a baseline leg stands is taken out. It is the first of BP, the second of PB, and both of AA; so lives are
+ * compared with those of their own order only, and being second, whatever it does, is the same in all of these. One
+ * common slope is fitted through the orders, each with a level of its own, and judged by the scatter that is left.
  *
- * Both significant and large. A machine in a calm room shows a drift of a tenth of a percent significantly, which moves nothing;
- * so what the fit comes to over the whole run has to be as large as an effect that matters. Where lives lie far apart only a
- * large drift can be told from chance: with lives 10 % apart, fifteen of them show one of 10 % in one run of five.
+ * Both significant and large. A machine in a calm room shows a drift of a tenth of a percent significantly, which moves
+ * nothing; so what the fit comes to over the whole run has to be as large as an effect that matters. Where lives lie
+ * far apart only a large drift can be told from chance: with lives 10 % apart, fifteen of them show one of 10 % in one
+ * run of five.
  */
 
 /**

@@ -40,7 +40,7 @@ public record Experiment(
     /**
      * Pinned legs whose prefix was gone before their end.
      *
-     * @param why the first reason that whoever holds gave; absent where nobody gave one
+     * @param why the first reason that a backend gave; absent where there is no reason
      */
     public record LostHolds(int lost, int pinnedLegs, Optional<String> why) {
         /** All were kept, as far as is known. */

@@ -32,24 +32,24 @@ import java.util.OptionalInt;
  * reading, since they claim no cause; a warning says what was not known.
  *
  * What claims no hold needs none shown. An arm that switches something else than a hold is judged by the latency alone:
- * rules 5 and 6 do not apply to it, and rule 4 asks for neither exposure nor mechanism, and for everything else.
+ * rules 5 and 6 do not apply to it, and rule 4 asks for neither exposure nor mechanism, but for everything else.
  *
- * A plan is kept. Whoever may stop when the numbers please finds an effect where there is none, so data that ends before
- * its plan does gives its estimates and no finding.
+ * A plan is kept. Whoever may stop when the numbers please finds an effect where there is none, so data that ends
+ * before its plan does gives its estimates and no finding.
  *
  * A/A only takes away. AA pairs enter rule 4 through conditions that are added to those of the two orders. Whatever
  * the AA pairs measure, no experiment becomes REAL that the two orders alone would not allow.
  *
  * Harm mirrors gain. By the interval of the effect alone, two or three of a hundred noisy experiments in which nothing
- * happens would be called HARMFUL; with both orders asked for themselves, as rule 4 does, it is fewer than one in two
- * hundred. No cause and no p value are asked for: harm need not be explained to be avoided.
+ * happens would be called HARMFUL; with both orders required on their own, as rule 4 does, it is fewer than one in two
+ * hundred. No cause and no p value are required: harm need not be explained to be avoided.
  *
- * Other designs, the same rules. Blocks and pairs of fresh legs have no A/A pairs and need none: both kinds of block, or both
- * orders, have to show the effect, each by itself. What they cannot show, that a leg leaves something behind, they are not
- * asked for.
+ * Other designs, the same rules. Blocks and pairs of fresh legs have no A/A pairs and need none: both kinds of block,
+ * or both orders, have to show the effect, each by itself. What they cannot show, that a leg leaves something behind,
+ * they are not asked for.
  *
- * One level. The intervals that decide are as sure as the level of the t test asks, where that is lower than the usual one:
- * at one of several looks at growing data each may err only a part of what all may.
+ * One level. The intervals that decide are as sure as the level of the t test asks, where that is lower than the usual
+ * one: at one of several looks at growing data each may err only a part of what all may.
  *
  * Several measures, one rule. The interval bounds the effect, the t test is corrected for the number of primary
  * metrics (Holm), and the permutation test guards both where noise is not normal. The permutation p is not corrected:
@@ -396,9 +396,9 @@ public final class Judge {
      * The pairs of each order that would find an effect of delta with 80 % power, and that would also show an effect
      * as small as the measured one to lie inside the margins. More than there are, in any case.
      *
-     * <p>It is advice only where pairs are what is lacking. Legs that lost their holds differ from those that kept them by more
-     * than noise, however many there are. And the nearer the effect lies under its margin, the more pairs it takes to set the two
-     * apart, without an end.
+     * <p>It is advice only where pairs are what is lacking. Legs that lost their holds differ from those that kept them
+     * by more than noise, however many there are. And the nearer the effect lies under its margin, the more pairs it
+     * takes to set the two apart, without an end.
      */
     private Advice advice(Complete of) {
         int lost = experiment.lostHolds().lost();

@@ -1,8 +1,8 @@
 package io.holdfast.evidence;
 
 /**
- * The measured legs of a server life, in the order in which it runs them: a pair, or a block of four. Their letters are their
- * legs, P for a pinned one.
+ * The measured legs of a server life, in the order in which it runs them: a pair, or a block of four. Their letters are
+ * their legs, P for a pinned one.
  */
 public enum PairOrder {
     /** Baseline twice: shows what being second does by itself. */

@@ -38,7 +38,7 @@ public interface BlockNaming {
         return new VllmNaming(engineId, algorithm, seed);
     }
 
-    /** Names blocks of an engine of which neither is known. */
+    /** Returns that of a vLLM engine of which neither is known. */
     static BlockNaming vllm(String engineId) {
         return vllm(engineId, Optional.empty(), Optional.empty());
     }

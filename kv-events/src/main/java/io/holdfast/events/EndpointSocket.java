@@ -19,11 +19,12 @@ import zmq.Msg;
 import zmq.io.Metadata;
 
 /**
- * The sockets of one endpoint: the one that receives live batches and, while past ones are requested, the one for the replay.
+ * The sockets of one endpoint: the one that receives live batches and, while past ones are requested, the one for the
+ * replay.
  *
- * <p>Connections are counted as they are made, and every message says by which it came: both sides name a connection by its
- * port on this machine. The replay socket is a new one for each request, so that no answer to an older request, and no
- * connection to an earlier publisher, can get in between.
+ * <p>Connections are counted as they are made, and every message says by which it came: both sides name a connection by
+ * its port on this machine. The replay socket is a new one for each request, so that no answer to an older request, and
+ * no connection to an earlier publisher, can get in between.
  */
 final class EndpointSocket implements BatchSequencer.ReplayRequester {
     private static final int RECONNECT_MILLIS = 50;

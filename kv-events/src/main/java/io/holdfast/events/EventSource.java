@@ -8,7 +8,7 @@ import java.util.regex.Pattern;
  * Address at which one engine publishes its events.
  *
  * @param endpoint where the first of its caches publishes, {@code tcp://host:port}
- * @param replayEndpoint where that cache's past batches can be asked for; absent when the engine keeps none
+ * @param replayEndpoint where that cache's past batches can be requested; absent when the engine keeps none
  * @param topic the beginning of the topics wanted; empty for all
  * @param ranks how many caches the engine has, one for each data-parallel rank
  * @param sharedEndpoint whether all ranks publish at the same endpoint, so that each batch says whose it is; else each

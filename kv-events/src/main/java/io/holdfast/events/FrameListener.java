@@ -6,8 +6,8 @@ public interface FrameListener {
     FrameListener NONE = (rank, sequence, payload) -> {};
 
     /**
-     * A batch is about to be told to its sink; called on the loop's thread, in the order of the sequence, with those that were
-     * missed and asked for.
+     * A batch is about to be told to its sink; called on the loop's thread, in the order of the sequence, with those
+     * that were missed and requested.
      *
      * @param payload not to be written
      */

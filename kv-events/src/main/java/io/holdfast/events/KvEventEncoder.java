@@ -13,8 +13,8 @@ import org.msgpack.core.MessagePack;
 /**
  * Writes batches of events as an engine would publish them: the other half of the codec, for emulated engines.
  *
- * <p>Events collect until {@link #finish}, which gives the payload of one frame and starts the next. A chain carries numbers
- * only; what else an event says of its blocks comes as {@link Details}.
+ * <p>Events collect until {@link #finish}, which gives the payload of one frame and starts the next. A chain carries
+ * numbers only; what else an event says of its blocks comes as {@link Details}.
  */
 public final class KvEventEncoder {
     /** Form of one engine's events, in one of its two generations. */

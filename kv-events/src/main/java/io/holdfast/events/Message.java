@@ -10,7 +10,7 @@ final class Message {
     private static final VarHandle WORD = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
     private static final long MIX = 0x9E3779B97F4A7C15L;
 
-    /** Counts the connections to the publisher, from 1; 0 for a batch that was asked for. */
+    /** Counts the connections to the publisher, from 1; 0 for a batch that was requested. */
     final long connection;
 
     final long sequence;

@@ -26,6 +26,9 @@ public record VllmExtras(String lora, List<Item> items, String salt) {
         return lora.isEmpty() && items.isEmpty() && salt.isEmpty();
     }
 
-    /** An image, a sound or the like, and where it begins, counted from the block's first token: negative in later blocks. */
+    /**
+     * An image, a sound or the like, and where it begins, counted from the block's first token: negative in later
+     * blocks.
+     */
     public record Item(String identifier, int offset) {}
 }

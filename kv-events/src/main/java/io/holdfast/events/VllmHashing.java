@@ -16,10 +16,13 @@ import java.util.function.Predicate;
  * @param form how its version writes extras into a hash; without extras all forms are one
  */
 public record VllmHashing(Algorithm algorithm, String seed, Form form) {
-    /** The seed of versions that need none to be set, under the SHA-256 algorithms; elsewhere it is drawn at every start. */
+    /**
+     * The seed of versions that need none to be set, under the SHA-256 algorithms; elsewhere it is drawn at every
+     * start.
+     */
     public static final String UNSET_SEED = "vllm-none-hash";
 
-    /** The seeds that are tried where nobody says which it is. */
+    /** Seeds that are tried where the seed is not configured. */
     public static final List<String> COMMON_SEEDS = List.of(UNSET_SEED, "0", "42");
 
     /** A digest of serialised Python objects. */

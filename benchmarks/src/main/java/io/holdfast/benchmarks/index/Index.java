@@ -18,9 +18,11 @@ interface Index {
     /** For one more reading thread. */
     Reader reader();
 
-    /** The answers that one thread asks for, one after the other. */
+    /** The answers that one thread requests, one after the other. */
     interface Reader {
-        /** Asks for a path; the answer is how many engines hold at least its first block, and stays until the next call. */
+        /**
+         * Asks for a path; the answer is how many engines hold at least its first block, and stays until the next call.
+         */
         int match(long[] names, int from, int blocks);
 
         /** One of these engines. */

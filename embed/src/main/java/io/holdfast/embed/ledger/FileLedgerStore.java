@@ -29,9 +29,9 @@ public final class FileLedgerStore implements LedgerStore, Closeable {
      * What a crash leaves behind
      * --------------------------
      * A line is written by one call and ends with a line feed, so a crash can leave at most one line without its end.
-     * Such a line was never acted upon: append had not returned. If it happens to be whole it counts, else it is cut off.
-     * Any other line that cannot be read is a fault of something else, and is never skipped: it may be the only trace of a
-     * pin. A torn line is mended by the first line that is written behind it, so whoever only reads changes nothing.
+     * Such a line was never acted upon: append had not returned. If it happens to be whole it counts, else it is cut
+     * off. Any other line that cannot be read is a fault of something else, and is never skipped: it may be the only
+     * trace of a pin. A torn line is mended by the first line that is written behind it, so a reader changes nothing.
      *
      * replaceWith writes a second file and renames it over the first, so that either all of the past is there or all of
      * the new. The directory is forced too: a rename that is lost would bring released pins back.
@@ -39,15 +39,15 @@ public final class FileLedgerStore implements LedgerStore, Closeable {
      * A disk that cannot be written
      * -----------------------------
      * Releasing needs no disk. Where the file is there and can be read but not written (a full disk, a file system that
-     * was remounted read-only, lost permissions), the store opens all the same, and each line that is to be written says
-     * why it cannot be; so nothing is pinned, and everything that was is released. Each line tries anew, so that a mended
-     * disk needs no restart.
+     * was remounted read-only, lost permissions), the store opens all the same, and each line that is to be written
+     * says why it cannot be; so nothing is pinned, and everything that was is released. Each line tries anew, so that a
+     * mended disk needs no restart.
      *
      * Where there is no file, nothing of ours is pinned, and a start without a ledger to write to is refused.
      *
      * Times
      * -----
-     * An entry is written with the time of day, for whoever looks at the file or has it shown. Nothing is decided by it.
+     * An entry is written with the time of day, for people who look at the file or have it shown. It decides nothing.
      */
 
     private static final Logger LOG = LoggerFactory.getLogger(FileLedgerStore.class);
@@ -158,7 +158,7 @@ public final class FileLedgerStore implements LedgerStore, Closeable {
         }
     }
 
-    /** To be read beside whoever writes it: what it says may be old already. Nothing may be written by it. */
+    /** Opens a ledger beside its writer: its content may be old already. The store must not write. */
     public static FileLedgerStore toRead(Path directory, String engineId, LedgerFiles files) {
         return new FileLedgerStore(directory, engineId, files, InstantSource.system());
     }
@@ -182,7 +182,7 @@ public final class FileLedgerStore implements LedgerStore, Closeable {
         return LedgerLock.server(lockFile);
     }
 
-    /** Says to whoever finds it in use where the API of this process is. */
+    /** Tells processes that find it in use where the API of this process is. */
     public synchronized void servedAt(URI where) {
         api = Optional.of(where);
         writing.ifPresent(this::sayWhere);

@@ -10,7 +10,7 @@ import java.util.OptionalInt;
  * @param model name that it serves
  * @param seed of the ids that it gives to requests
  * @param eventsPort where its events are published
- * @param replayPort where they are asked for again
+ * @param replayPort where they are requested again
  * @param topic of the events
  * @param ranks behind it
  * @param adminKey that routes for administrators want, where there is one

@@ -12,8 +12,8 @@ public enum ChatTemplate {
     /**
      * ChatML with an empty thought put before an answer that no user turn follows.
      *
-     * <p>The trap of templates that rewrite the last answer: the prompt that ends with it and the one that goes on after it
-     * part where it begins, so that warming a cache with the first does less for the second than it seems.
+     * <p>The trap of templates that rewrite the last answer: the prompt that ends with it and the one that goes on
+     * after it part where it begins, so that warming a cache with the first does less for the second than it seems.
      */
     CHATML_THINK;
 

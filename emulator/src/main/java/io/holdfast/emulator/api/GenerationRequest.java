@@ -10,7 +10,7 @@ import java.util.function.Supplier;
  * Request of a client: answers to some prompts, and how they are to be told.
  *
  * @param each answers to each prompt
- * @param prefillOnly whether the prompts are only to be read: no token is asked for
+ * @param prefillOnly whether the prompts are only to be read: no token is requested
  */
 public record GenerationRequest(
         List<Prompt> prompts, int each, boolean prefillOnly, Stops stops, ResponseOptions options) {
@@ -21,7 +21,7 @@ public record GenerationRequest(
     /**
      * One prompt; two are never compared.
      *
-     * @param text for an answer that repeats the prompt; made when it is asked for, since few do
+     * @param text for an answer that repeats the prompt; made on request, since few answers do
      */
     @SuppressWarnings("ArrayRecordComponent")
     public record Prompt(int[] tokens, Supplier<String> text, RequestOptions terms) {}

@@ -35,7 +35,9 @@ public final class HttpFaults {
                 .orElse(OptionalInt.empty());
     }
 
-    /** Returns whether a request is turned away for want of the key, on a route that asks for one where there is one. */
+    /**
+     * Returns whether a request is turned away for want of the key, on a route that asks for one where there is one.
+     */
     public boolean unauthorized(Call call) {
         return faults.find(ServerFault.ApiKey.class)
                 .filter(fault -> !call.header("authorization").equals(Optional.of("Bearer " + fault.key())))

@@ -11,8 +11,8 @@ import java.util.Map;
 import java.util.function.BiFunction;
 
 /**
- * A page of Prometheus' text form, filled in over what the engine's own page looked like at rest: the same metrics in the
- * same order with the same words, and zeros where the emulated engine has nothing to tell.
+ * A page of Prometheus' text form, filled in over what the engine's own page looked like at rest: the same metrics in
+ * the same order with the same words, and zeros where the emulated engine has nothing to tell.
  */
 public final class MetricsPage {
     private static final class Family {

@@ -44,8 +44,8 @@ public final class Routes implements Handler<HttpServerRequest> {
      * A server without routes so far.
      *
      * @param sharesAcrossOrigins whether web pages from anywhere may use it
-     * @param strict whether requests without a host, or for one by its whole address, are refused (and not, as by the other
-     *     parser, unknown methods)
+     * @param strict whether requests without a host, or for one by its whole address, are refused (and not, as by the
+     *     other parser, unknown methods)
      */
     public Routes(
             Vertx vertx,

@@ -6,9 +6,9 @@ import java.util.Locale;
 /**
  * Text to tokens and back, always the same way.
  *
- * <p>Three promises, which tests hold every tokenizer to: what an emulated model says becomes the tokens that it was when it
- * comes back within a prompt, since only then does a conversation find its past in the cache; the tokens of a text that
- * goes on with a space and a word begin with the tokens of the text; and any text at all has tokens.
+ * <p>Three promises, which tests hold every tokenizer to: what an emulated model says becomes the tokens that it was
+ * when it comes back within a prompt, since only then does a conversation find its past in the cache; the tokens of a
+ * text that goes on with a space and a word begin with the tokens of the text; and any text at all has tokens.
  */
 public sealed interface Tokenizer permits PieceTokenizer, WordTokenizer {
     /** Marks of a chat template, which are one token each wherever they stand. */

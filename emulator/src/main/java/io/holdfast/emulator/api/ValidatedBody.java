@@ -21,8 +21,8 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * A JSON object of a request's body. Reading a field checks its type; null is the same as absent, and a field that no route
- * reads is never looked at. A type error names the field as the engines do, but is the only one that is reported.
+ * A JSON object of a request's body. Reading a field checks its type; null is the same as absent, and a field that no
+ * route reads is never looked at. A type error names the field as the engines do, but is the only one that is reported.
  */
 public final class ValidatedBody {
     /** A prompt may be as long as the largest body. */
@@ -37,7 +37,7 @@ public final class ValidatedBody {
 
     private static final List<Object> ROOT = List.of("body");
 
-    /** Body of an object that may be left out. */
+    /** Empty object, in place of one that a body left out. */
     public static final ValidatedBody EMPTY = new ValidatedBody(JsonNodeFactory.instance.objectNode(), ROOT);
 
     private final JsonNode fields;

@@ -93,7 +93,7 @@ final class Posix {
         call(arena, "ftruncate", state -> (int) ftruncate.invokeExact(state, file, bytes));
     }
 
-    /** Lets go of the lock as well. */
+    /** Releases the lock as well. */
     void close(Arena arena, int file) throws Failure {
         call(arena, "close", state -> (int) close.invokeExact(state, file));
     }

@@ -25,11 +25,12 @@ import org.zeromq.ZMQ;
 import org.zeromq.ZMQException;
 
 /**
- * The event sockets of one cache: each batch is a message of topic, number and payload, and past batches can be asked for.
+ * The event sockets of one cache: each batch is a message of topic, number and payload, and past batches can be
+ * requested.
  *
- * <p>Numbers start at 0 with each server instance, and nobody's absence is noticed. Like the engines' own publisher it is a queue
- * and a thread that owns both sockets and answers questions about the past between two batches. What a batch says and when
- * it was made is settled when the engine hands it over; its number when it leaves.
+ * <p>Numbers start at 0 with each server instance, and nobody's absence is noticed. Like the engines' own publisher it
+ * is a queue and a thread that owns both sockets and answers questions about the past between two batches. What a batch
+ * says and when it was made is settled when the engine hands it over; its number when it leaves.
  */
 public final class EventPublisher implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(EventPublisher.class);

@@ -8,9 +8,9 @@ import java.util.OptionalInt;
  *
  * @param host the address that it listens on
  * @param port of the events of rank 0, 0 for a free one; each further rank has the next port
- * @param replayPort where past batches of rank 0 are asked for, 0 for a free one; without it nowhere
+ * @param replayPort where past batches of rank 0 are requested, 0 for a free one; without it nowhere
  * @param topic stands before each batch
- * @param bufferSteps how many past batches can be asked for
+ * @param bufferSteps how many past batches can be requested
  * @param dialect the form of the batches, and of the answers about past ones
  */
 public record EventSettings(

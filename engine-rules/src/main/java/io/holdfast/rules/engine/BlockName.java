@@ -9,7 +9,7 @@ public sealed interface BlockName {
     /** The name as 64 bits, as an index keeps it. */
     long hash();
 
-    /** A number: SGLang's names, and vLLM's unless it is told otherwise. */
+    /** A number: SGLang's names, and vLLM's by default. */
     record Numbered(long hash) implements BlockName {}
 
     /** The whole digest, of which the last eight bytes are the number. */

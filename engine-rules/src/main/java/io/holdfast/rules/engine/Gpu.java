@@ -57,8 +57,8 @@ public final class Gpu {
 
     /**
      * Now, or for a pass that only decodes the end of the pass before, where that was a moment ago: what this machine's
-     * scheduler took between two passes is no part of the emulated time, and would add up in the pace of tokens. A prefill
-     * begins now: what lies before it may be the time in which a client asked.
+     * scheduler took between two passes is no part of the emulated time, and would add up in the pace of tokens. A
+     * prefill begins now: what lies before it may be the time in which a client asked.
      */
     private long start(Pass pass) {
         long now = clock.nanos();

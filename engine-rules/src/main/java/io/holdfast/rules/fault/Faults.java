@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** The faults of one server, which come and go while it serves; whoever acts on one asks for it each time. Thread-safe. */
+/** The faults of one server, which come and go while it serves: look a fault up each time. Thread-safe. */
 public final class Faults {
     private volatile List<Fault> current;
 

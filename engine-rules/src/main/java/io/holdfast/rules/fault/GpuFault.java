@@ -116,7 +116,9 @@ public sealed interface GpuFault extends Fault {
         }
     }
 
-    /** No two of anything take equally long: neither two starts, nor two runs after an emptied cache, nor two requests. */
+    /**
+     * No two of anything take equally long: neither two starts, nor two runs after an emptied cache, nor two requests.
+     */
     record Noise(double starts, double legs, double requests, int seed) implements GpuFault {
         static final FaultKind KIND = new FaultKind(
                 "noise",

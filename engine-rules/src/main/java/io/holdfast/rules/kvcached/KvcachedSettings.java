@@ -7,7 +7,8 @@ import java.util.Optional;
  * The memory that an engine starts with, and where it says so.
  *
  * @param directory of the segment
- * @param ipcName of the segment as {@code KVCACHED_IPC_NAME} gives it; without it, or empty, a name of engine and process group
+ * @param ipcName of the segment as {@code KVCACHED_IPC_NAME} gives it; without it, or empty, a name of engine and
+ *     process group
  * @param engine goes into the name
  * @param blocks in the pool, of which the first is never used
  * @param blockTokens tokens in a block
@@ -17,7 +18,8 @@ import java.util.Optional;
  * @param kvBuffers 2 for keys and values, 1 where they share one
  * @param minReserved pages that are mapped in advance
  * @param maxReserved freed pages that stay mapped
- * @param preallocates {@code KVCACHED_PAGE_PREALLOC_ENABLED}; without it there is no reserve, and limits are never looked at
+ * @param preallocates {@code KVCACHED_PAGE_PREALLOC_ENABLED}; without it there is no reserve, and limits are never
+ *     looked at
  * @param maxCachedTokens {@code KVCACHED_MAX_CACHED_TOKENS}, -1 for as many as there is room for
  */
 public record KvcachedSettings(

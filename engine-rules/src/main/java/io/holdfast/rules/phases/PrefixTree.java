@@ -14,9 +14,11 @@ import java.util.Optional;
 import java.util.TreeSet;
 
 /**
- * The blocks that stay for later prompts, as a tree by content: one node a block, the least recently used leaf goes first.
+ * The blocks that stay for later prompts, as a tree by content: one node a block, the least recently used leaf goes
+ * first.
  *
- * <p>Names are chains over all tokens up to the block's last one, so a name stands for a whole prefix and leads to its node.
+ * <p>Names are chains over all tokens up to the block's last one, so a name stands for a whole prefix and leads to its
+ * node.
  */
 final class PrefixTree {
     /** A block, or the root, which is none. */

@@ -11,15 +11,16 @@ import java.util.List;
 /*
  * The room that a decode step needs, and who goes when there is none.
  *
- * A request needs a page when its last one is full. Where the pages are not free even after evicting, requests are sent back
- * to the queue until the rest has its pages: first who has said least, of these who has the longest prompt, of these who was
- * admitted last. At least one goes; the room of each is followed by evicting for twenty steps of those that are left. What a
- * request loses is not stored. Those that stay go on in the opposite order, who has said most first.
+ * A request needs a page when its last one is full. Where the pages are not free even after evicting, requests are sent
+ * back to the queue until the rest has its pages: first who has said least, of these who has the longest prompt, of
+ * these who was admitted last. At least one goes; the room of each is followed by evicting for twenty steps of those
+ * that are left. What a request loses is not stored. Those that stay go on in the opposite order, who has said most
+ * first.
  *
  * The last one cannot go: where it has no page, the release gives it up, the branches' schedulers die.
  *
- * When all have their pages, the release nevertheless makes room for a page of every request before it takes any, so that
- * decoding can evict without needing to.
+ * When all have their pages, the release nevertheless makes room for a page of every request before it takes any, so
+ * that decoding can evict without needing to.
  */
 final class DecodeRoom {
     /**

@@ -5,7 +5,7 @@ import io.holdfast.rules.fault.CacheFault;
 import io.holdfast.rules.fault.Faults;
 import java.util.random.RandomGenerator;
 
-/** Faults that decide, each time anew, if a hold that the engine accepted really takes effect. */
+/** Faults that decide, each time anew, whether a hold that the engine accepted really takes effect. */
 final class HoldFaults {
     private final Faults faults;
     private long asked;

@@ -10,26 +10,26 @@ import java.util.Optional;
  *
  * Room
  * ----
- * A request needs room for its uncached tokens, for what it may still say (4096 at most) and, in the release, for one page
- * more. There is what is free, what may be evicted, and less what others were promised: running requests what they may still
- * say, by the new-token ratio or, where no end of sequence stops them, in full; requests of this pass all that they need. The
- * request's own prefix is locked before it is looked at, since nobody can evict that for it. The first request that finds no
- * room ends the search, whatever would fit behind it.
+ * A request needs room for its uncached tokens, for what it may still say (4096 at most) and, in the release, for one
+ * page more. There is what is free, what may be evicted, and less what others were promised: running requests what they
+ * may still say, by the new-token ratio or, where no end of sequence stops them, in full; requests of this pass all
+ * that they need. The request's own prefix is locked before it is looked at, since nobody can evict that for it. The
+ * first request that finds no room ends the search, whatever would fit behind it.
  *
- * Because of the page, a prompt that the server accepts can be too long for an empty cache: its uncached tokens and a page are
- * as many as the cache has. Such a request waits for ever, and so does everybody behind it.
+ * Because of the page, a prompt that the server accepts can be too long for an empty cache: its uncached tokens and a
+ * page are as many as the cache has. Such a request waits for ever, and so does everybody behind it.
  *
  * Budget
  * ------
- * A pass computes 16384 tokens of prompts and no more than a chunk, in whole pages. A prompt that is longer than what is left
- * of the chunk is cut at a page, and goes on in the next pass, before anybody else is admitted. It promises its answer's room
- * with its last chunk only.
+ * A pass computes 16384 tokens of prompts and no more than a chunk, in whole pages. A prompt that is longer than what
+ * is left of the chunk is cut at a page, and goes on in the next pass, before anybody else is admitted. It promises its
+ * answer's room with its last chunk only.
  *
  * Allocation
  * ----------
- * The pool is asked once for all: for each request a page more than its tokens, so that it evicts at most that much too much.
- * Under kvcached it is asked before each admission as well, since what is cached may be worth less there than it measures. A
- * prompt that goes on is not asked for: where its memory is gone, the engine dies.
+ * The pool is asked once for all: for each request a page more than its tokens, so that it evicts at most that much too
+ * much. Under kvcached it is asked before each admission as well, since what is cached may be worth less there than it
+ * measures. A prompt that goes on is not asked for: where its memory is gone, the engine dies.
  */
 final class PrefillBatch {
     /** Prospect of the next request. */

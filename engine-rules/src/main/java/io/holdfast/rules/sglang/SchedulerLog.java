@@ -11,8 +11,8 @@ import org.slf4j.LoggerFactory;
 /**
  * The scheduler's log, in the engine's words, and what it counts of its passes.
  *
- * <p>Every prefill is logged, of decode steps each 40th since the start, or since the last flush. What is logged is published at the
- * same moments.
+ * <p>Every prefill is logged, of decode steps each 40th since the start, or since the last flush. What is logged is
+ * published at the same moments.
  */
 final class SchedulerLog {
     private static final Logger log = LoggerFactory.getLogger(SglangEngine.class);

@@ -238,8 +238,8 @@ public record SglangSettings(
     }
 
     /**
-     * The longest answer to a prompt of so many tokens; the release leaves room for it in an empty cache, where the prompt and
-     * the page that admission adds leave any.
+     * The longest answer to a prompt of so many tokens; the release leaves room for it in an empty cache, where the
+     * prompt and the page that admission adds leave any.
      */
     public int maxAnswerTokens(int prompt) {
         int most = maxRequestTokens() - prompt - 1;

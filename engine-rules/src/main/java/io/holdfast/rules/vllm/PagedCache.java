@@ -15,13 +15,13 @@ import java.util.Optional;
 /**
  * The cache as the scheduler sees it: requests get blocks for their tokens or do not, and events tell of it.
  *
- * <p>Blocks are named as soon as tokens are scheduled that fill them, before they are computed. So others find them in the same
- * pass, and an event tells of them when it ends.
+ * <p>Blocks are named as soon as tokens are scheduled that fill them, before they are computed. So others find them in
+ * the same pass, and an event tells of them when it ends.
  *
- * <p>Under kvcached the pool is another: blocks are memory that is taken when they hold something or are used, and given back
- * when not. Each time blocks are wanted the memory is asked how many there may be; what is cached goes for it, the oldest
- * first, and what is cached beyond the memory's cap goes when a request lets go. Its reset forgets what running requests
- * have, too.
+ * <p>Under kvcached the pool is another: blocks are memory that is taken when they hold something or are used, and
+ * given back when not. Each time blocks are wanted the memory is asked how many there may be; what is cached goes for
+ * it, the oldest first, and what is cached beyond the memory's cap goes when a request lets go. Its reset forgets what
+ * running requests have, too.
  */
 final class PagedCache {
     private final int blockTokens;
@@ -83,7 +83,9 @@ final class PagedCache {
         return hits;
     }
 
-    /** Gives a request what was found, and blocks for more tokens; false, and nothing done, unless all of it would fit. */
+    /**
+     * Gives a request what was found, and blocks for more tokens; false, and nothing done, unless all of it would fit.
+     */
     boolean admit(VllmRequest request, int hits, int tokens) {
         int wanted = blocksFor(request.length()) - hits;
         for (int i = 0; i < hits; i++) {
@@ -122,7 +124,7 @@ final class PagedCache {
                 || (pool.hasEmpty() && memory.allowedBlocks() > blocks());
     }
 
-    /** Takes all blocks from a request; whoever asks for them soon finds what they hold. */
+    /** Takes all blocks from a request; a request for them that comes soon finds what they hold. */
     void release(VllmRequest request) {
         pool.release(request.table, request.held);
         request.held = 0;

@@ -30,7 +30,10 @@ final class VllmRequest {
     /** Tokens that this pass computes. */
     int scheduled;
 
-    /** Tokens that it had from the cache as far as its client will hear: at its first admission, or in 0.22 at its last one. */
+    /**
+     * Tokens that it had from the cache as far as its client will hear: at its first admission, or in 0.22 at its last
+     * one.
+     */
     int cached;
 
     boolean preempted;

@@ -48,7 +48,7 @@ public final class SglangErrors implements ErrorFormat {
         return new JsonObject().put("error", new JsonObject().put("message", message));
     }
 
-    /** Writes the error above at the head of a stream, which begins before anything is looked at. */
+    /** Writes the error at the head of a stream, which begins before anything is looked at. */
     static JsonObject inStream(String message) {
         return new JsonObject()
                 .put(
