@@ -46,7 +46,7 @@ public final class LimitLever {
     private static final long AFTER_ROLLBACK_NANOS = TimeUnit.SECONDS.toNanos(60);
     private static final long AFTER_TROUBLE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    /** Why the limit is to go somewhere. */
+    /** Cause of a limit's move. */
     enum Origin {
         REQUEST,
         PRESSURE,

@@ -69,7 +69,7 @@ final class SegmentTrust {
         return written.isPresent() || divisor == 0 ? written : OptionalLong.of(divisor);
     }
 
-    /** Why the limit must not be moved; absent where nothing speaks against it. */
+    /** Reason why the limit must not be moved; absent where nothing speaks against it. */
     Optional<String> doubt(Segment seen, EngineLoad load, long startup) {
         if (ignored.isPresent()) {
             return ignored;

@@ -19,7 +19,7 @@ final class Answers {
         return answer.status() == 408 || answer.status() == 429 || answer.status() == 499 || answer.status() >= 500;
     }
 
-    /** Why a call came to nothing, or to nobody knows what; absent where the engine answered with a yes. */
+    /** Outcome of a call that failed, or whose effect is unknown; absent where the engine answered with a yes. */
     static Optional<Outcome> trouble(Reply reply, String noRoute) {
         return switch (reply) {
             case Reply.NoAnswer lost when lost.maybeDone() -> unclear(lost.why());

@@ -60,7 +60,7 @@ final class ProbeLoop {
         }
     }
 
-    /** Why an answer says nothing about what the engine can do; absent when it does say it. */
+    /** Reason why an answer says nothing about what the engine can do; absent when it does say it. */
     static Optional<String> whyUnanswered(Reply reply) {
         return switch (reply) {
             case Reply.NoAnswer lost -> Optional.of(lost.why());

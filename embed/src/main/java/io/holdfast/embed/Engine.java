@@ -130,7 +130,7 @@ public final class Engine {
         return !known.isEmpty() && known.stream().allMatch(Cache::certain);
     }
 
-    /** Why it is certain or not, in a sentence without its full stop. */
+    /** Reason why it is certain or not, in a sentence without its full stop. */
     public String certainty() {
         List<Cache> known = caches;
         return known.stream()
@@ -160,7 +160,7 @@ public final class Engine {
                         .map(deaf -> "its events do not answer at " + deaf.endpoint()));
     }
 
-    /** Why nothing is decided here any more: a fault of ours, or that it was removed; absent as a rule. */
+    /** Reason why nothing is decided here any more: a fault of ours, or that it was removed; absent as a rule. */
     public Optional<String> fault() {
         return over.get();
     }

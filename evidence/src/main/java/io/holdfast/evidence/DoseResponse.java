@@ -193,7 +193,7 @@ public record DoseResponse(List<Level> levels) {
                                                 : level.pairsToTell(delta))));
     }
 
-    /** Why the sweep supports it at none of its levels; absent when it may. */
+    /** Reason why the sweep supports the effect at none of its levels; absent when it may. */
     public Optional<String> refutation(double delta) {
         return levels.stream()
                 .filter(level -> level.placebo() && level.asked(delta) == PlaceboAnswer.GAIN)

@@ -161,7 +161,7 @@ public final class Judge {
         return tooImprecise(of, of.effect < 0 ? doubts : doubtsAboutHarm);
     }
 
-    /** Why the latency alone does not show a gain; empty when it does. */
+    /** Reasons why the latency alone does not show a gain; empty when it does. */
     private List<String> doubtsAboutGain(Complete of) {
         List<String> doubts = new ArrayList<>();
         if (!of.interval.below(0)) {
@@ -186,7 +186,7 @@ public final class Judge {
         return doubts;
     }
 
-    /** Why the latency does not show harm; empty when it does. */
+    /** Reasons why the latency does not show harm; empty when it does. */
     private List<String> doubtsAboutHarm(Complete of) {
         List<String> doubts = new ArrayList<>();
         if (!of.interval.above(0)) {

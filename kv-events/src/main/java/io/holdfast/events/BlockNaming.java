@@ -23,13 +23,13 @@ public interface BlockNaming {
         return next;
     }
 
-    /** That of SGLang. */
+    /** Returns SGLang's rule. */
     static BlockNaming sglang() {
         return SglangBlockNames::of;
     }
 
     /**
-     * That of a vLLM engine, found out from the first prompt that it announces; for one engine.
+     * Returns a vLLM engine's rule, found out from the first prompt that it announces; for one engine.
      *
      * @param algorithm its {@code --prefix-caching-hash-algo}, where that is known
      * @param seed its {@code PYTHONHASHSEED}, where that is known
@@ -38,7 +38,7 @@ public interface BlockNaming {
         return new VllmNaming(engineId, algorithm, seed);
     }
 
-    /** Returns that of a vLLM engine of which neither is known. */
+    /** Returns the rule of a vLLM engine of which neither is known. */
     static BlockNaming vllm(String engineId) {
         return vllm(engineId, Optional.empty(), Optional.empty());
     }

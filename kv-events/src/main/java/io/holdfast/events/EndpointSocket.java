@@ -253,7 +253,7 @@ final class EndpointSocket implements BatchSequencer.ReplayRequester {
         sequencer.live(new Message(lastConnection, frames.get(1), frames.get(2), sequencer.replayRequests()));
     }
 
-    /** Why the message is no batch by its outside. */
+    /** Reason why the message is no batch, by its outside. */
     private Optional<String> shape() {
         if (frameCount != 3) {
             return Optional.of("A message of " + frameCount + " frames came from " + source.endpoint()

@@ -1,6 +1,6 @@
 package io.holdfast.events;
 
-/** Who wants the batches of events as they came, beside the sinks that are told what is in them. */
+/** Listener for the batches of events as they came, beside the sinks that are told what is in them. */
 public interface FrameListener {
     /** Wants none. */
     FrameListener NONE = (rank, sequence, payload) -> {};

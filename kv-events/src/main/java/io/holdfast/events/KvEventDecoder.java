@@ -116,7 +116,7 @@ public final class KvEventDecoder {
         return whole;
     }
 
-    /** Why the last payload was refused; empty when it was not. */
+    /** Reason why the last payload was refused; empty when it was not. */
     public String refusal() {
         return refusal;
     }

@@ -14,7 +14,7 @@ final class Message {
     final long connection;
 
     final long sequence;
-    /** Who says so, where the publisher appends that to its numbers; 0 where it does not. */
+    /** Checksum of the publisher's identity, where it appends that to its numbers; 0 where it does not. */
     final long publisher;
 
     final byte[] payload;

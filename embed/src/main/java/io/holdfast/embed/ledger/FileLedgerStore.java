@@ -60,7 +60,7 @@ public final class FileLedgerStore implements LedgerStore, Closeable {
         }
     }
 
-    /** Since when an entry is in its step, where that was written. */
+    /** Time since which an entry is in its step, where that was written. */
     private record Since(LedgerLine.Step step, Optional<Instant> instant) {}
 
     /** Lock and file, open while the ledger can be written. */
@@ -75,7 +75,7 @@ public final class FileLedgerStore implements LedgerStore, Closeable {
     private volatile Optional<URI> api = Optional.empty();
     private volatile Optional<LedgerLock> readingLock = Optional.empty();
     private volatile Optional<Writing> writing = Optional.empty();
-    /** Why the last line was not taken; absent when it was. */
+    /** Reason why the last line was not taken; absent when it was. */
     private volatile Optional<String> refused = Optional.empty();
 
     private volatile boolean closed;
@@ -203,7 +203,7 @@ public final class FileLedgerStore implements LedgerStore, Closeable {
         return About.of(entry);
     }
 
-    /** Since when an entry is in its step; absent where an older version wrote it. */
+    /** Time since which an entry is in its step; absent where an older version wrote it. */
     public synchronized Optional<Instant> since(LedgerLine.Entry entry) {
         return Optional.ofNullable(since.get(About.of(entry))).flatMap(Since::instant);
     }
@@ -225,7 +225,7 @@ public final class FileLedgerStore implements LedgerStore, Closeable {
         }
     }
 
-    /** Why nothing can be written; absent while that is not so, as far as it was tried. */
+    /** Reason why nothing can be written; absent while writing works, as far as it was tried. */
     public Optional<String> unwritable() {
         return writing.isPresent()
                 ? refused

@@ -27,7 +27,7 @@ final class LedgerLock implements Closeable {
         this.channel = channel;
     }
 
-    /** For who writes: nobody else may even read. */
+    /** Locks for a writer: no other process may even read. */
     static LedgerLock exclusive(Path lockFile, Path ledger, LedgerFiles files) throws IOException {
         FileChannel opened;
         try {
@@ -49,7 +49,7 @@ final class LedgerLock implements Closeable {
         return lock;
     }
 
-    /** For a process that cannot write: refuses a ledger that has a writer; without a lock file there is no writer. */
+    /** Locks for a reader: refuses a ledger that has a writer; without a lock file there is no writer. */
     static LedgerLock shared(Path lockFile, Path ledger, LedgerFiles files) throws IOException {
         if (!Files.isReadable(lockFile)) {
             return new LedgerLock(Optional.empty());

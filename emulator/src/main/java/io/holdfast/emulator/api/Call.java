@@ -46,7 +46,7 @@ public final class Call {
         response().closeHandler(_ -> over());
     }
 
-    /** Once the answer has been sent, or can no longer be. */
+    /** Runs an action once the answer has been sent, or can no longer be. */
     public void whenOver(Runnable action) {
         afterwards.add(action);
     }
@@ -57,7 +57,7 @@ public final class Call {
         actions.forEach(Runnable::run);
     }
 
-    /** When the last byte of it had been read. */
+    /** Time at which the last byte of the request had been read. */
     public long received() {
         return received;
     }

@@ -7,7 +7,7 @@ import java.util.Optional;
 
 /** One answer as far as it has come, and how much of it has been told. */
 public final class Choice {
-    /** Why an answer ended. */
+    /** Reason why an answer ended. */
     public sealed interface End {
         /** It said as many tokens as it may. */
         record Length() implements End {}
@@ -17,7 +17,7 @@ public final class Choice {
         record Aborted() implements End {}
     }
 
-    /** When things happened to an answer, by the wall clock, in seconds. */
+    /** Times of what happened to an answer, by the wall clock, in seconds. */
     public record Times(double received, double first, double last) {}
 
     /** A moment by both clocks. */
