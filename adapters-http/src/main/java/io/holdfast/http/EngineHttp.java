@@ -32,17 +32,18 @@ import org.jspecify.annotations.Nullable;
 /*
  * Every call that we make to one engine.
  *
- * Guards. A call passes, from outside in: time limit, breaker, bulkhead, rate limit. None of them waits: a call that may
- * not be made is answered at once, and has certainly not been carried out. What engines answer below 500 is an answer;
- * 500 and above, silence and broken connections are failures that the breaker counts.
+ * Guards. A call passes, from outside in: time limit, breaker, bulkhead, rate limit. None of them waits: a call that
+ * may not be made is answered at once, and has certainly not been carried out. What engines answer below 500 is an
+ * answer; 500 and above, silence and broken connections are failures that the breaker counts.
  *
- * Two kinds of calls. A request that waits for its turn behind those of users may time out for no other reason than a long
- * queue, and ten of them at once. That says nothing of an unpin, which an engine answers between two batches, so calls that
- * wait have a breaker, a bulkhead and a rate of their own: what becomes of them never turns a pin, an unpin or a reading away.
+ * Two kinds of calls. A request that waits for its turn behind those of users may time out for no other reason than a
+ * long queue, and ten of them at once. That says nothing of an unpin, which an engine answers between two batches, so
+ * calls that wait have a breaker, a bulkhead and a rate of their own: what becomes of them never turns a pin, an unpin
+ * or a reading away.
  *
- * Repetition. Only a GET is repeated, and only where another try may fare better at once: a refused or broken connection,
- * 502, 503, 504. A POST or a DELETE may count something in the engine (a pin does), so it is sent once, and whoever sent it
- * learns whether it may have arrived. A time-out is never repeated: the engine is busy enough.
+ * Repetition. Only a GET is repeated, and only where another try may fare better at once: a refused or broken
+ * connection, 502, 503, 504. A POST or a DELETE may count something in the engine (a pin does), so it is sent once, and
+ * whoever sent it learns whether it may have arrived. A time-out is never repeated: the engine is busy enough.
  *
  * Time. The limit of the JDK's client ends with the headers; a body that never ends would hold a call for ever. So the
  * limit is ours, on the timer that was handed in, and covers the body.
@@ -110,27 +111,27 @@ public final class EngineHttp implements AutoCloseable {
         return request.build();
     }
 
-    /** The same conversation with other headers, such as those of an administrator; connection and guards are shared. */
+    /** Returns this conversation with other headers, such as an administrator's; connection and guards are shared. */
     public EngineHttp withHeaders(Map<String, String> headers) {
         return new EngineHttp(this, settings.withHeaders(headers), guards);
     }
 
-    /** The same conversation for calls that may wait so long for their turn, with guards that only those share. */
+    /** Returns this conversation for calls that may wait so long for their turn, with guards that only those share. */
     public EngineHttp waiting(Duration limit) {
         return new EngineHttp(this, settings.withTimeLimit(limit), queued);
     }
 
-    /** The same conversation for texts of callers, with guards that only those share. */
+    /** Returns this conversation for texts of callers, with guards that only those share. */
     public EngineHttp texts() {
         return new EngineHttp(this, settings, text);
     }
 
-    /** Where the engine serves. */
+    /** Address at which the engine serves. */
     public URI base() {
         return settings.base();
     }
 
-    /** What the guards of each kind of calls do now; the same whichever conversation of the engine is asked. */
+    /** State of the guards of each kind of calls; the same in all conversations of the engine. */
     public List<GuardState> guards() {
         return List.of(prompt.state(), queued.state(), text.state());
     }
@@ -167,7 +168,7 @@ public final class EngineHttp implements AutoCloseable {
         return HttpRequest.newBuilder(template, (name, value) -> true).uri(URI.create(base + path));
     }
 
-    /** What an attempt that was sent came to says more than that the next one was turned away here. */
+    /** Repeats a call; keeps the result of the last attempt that was sent, which says more than a refusal here. */
     private CompletableFuture<Attempt> repeat(HttpRequest request, Retry.AsyncContext<Attempt> attempts) {
         return attempt(request).thenCompose(attempt -> {
             long pauseMillis = attempts.onResult(attempt);

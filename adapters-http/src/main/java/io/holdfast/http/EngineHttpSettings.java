@@ -8,7 +8,7 @@ import java.util.Optional;
 import javax.net.ssl.SSLContext;
 
 /**
- * How to speak to one engine, and how much of it to bear.
+ * Rules for speaking to one engine, and limits of what to bear from it.
  *
  * @param base where the engine serves, such as {@code http://127.0.0.1:30000}
  * @param headers sent with every request; keys of engines go here

@@ -1,7 +1,7 @@
 package io.holdfast.http;
 
 /**
- * What stands between us and one engine, as it is now, for one kind of calls.
+ * State of the guards between us and one engine, for one kind of calls.
  *
  * @param underWay calls that have not ended yet
  * @param mostUnderWay so many may be under way at once (the bulkhead)
@@ -26,11 +26,13 @@ public record GuardState(
         PROMPT,
         /** Requests of our own, which wait for their turn behind those of users. */
         QUEUED,
-        /** Texts that callers want turned into tokens: however many they are, pins and readings are asked beside them. */
+        /**
+         * Texts that callers want turned into tokens: however many they are, pins and readings are asked beside them.
+         */
         TEXT
     }
 
-    /** Whether calls are made. */
+    /** State that decides whether calls are made. */
     public enum Breaker {
         CLOSED,
         /** After a pause: one call tries. */

@@ -20,7 +20,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 
-/** What stands between us and one engine: breaker, bulkhead and rate limit for every call of a kind, retry for those that ask. */
+/**
+ * Guards between us and one engine: breaker, bulkhead and rate limit for every call of a kind, retry for those that
+ * ask.
+ */
 final class Guards {
     private final String engine;
     private final LongSupplier nanoClock;

@@ -26,7 +26,7 @@ public final class MetricsText {
     }
 
     private final String page;
-    /** Where its lines begin, those left out that are empty or a comment. */
+    /** Starts of its lines, except those that are empty or a comment. */
     private final int[] lines;
 
     private MetricsText(String page, int[] lines) {
@@ -34,7 +34,9 @@ public final class MetricsText {
         this.lines = lines;
     }
 
-    /** Only what is asked for is read: a page has a thousand lines, a reading wants fifteen of them, twice a second. */
+    /**
+     * Only requested metrics are parsed: a page has a thousand lines, a reading wants fifteen of them, twice a second.
+     */
     public static MetricsText parse(String page) {
         int[] lines = new int[64];
         int count = 0;

@@ -1,6 +1,6 @@
 package io.holdfast.http;
 
-/** What an engine made of a prompt. */
+/** Rendering of a prompt by an engine. */
 public sealed interface RenderedPrompt {
     /** Its tokens; two are never compared. */
     @SuppressWarnings("ArrayRecordComponent")

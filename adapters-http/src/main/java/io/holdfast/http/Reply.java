@@ -1,6 +1,6 @@
 package io.holdfast.http;
 
-/** What became of one call to an engine. */
+/** Outcome of one call to an engine. */
 public sealed interface Reply {
     /** The engine answered, with whatever status. */
     record Answer(int status, String body) implements Reply {
@@ -9,7 +9,10 @@ public sealed interface Reply {
             return status == 401 || status == 403;
         }
 
-        /** Returns one sentence on the key that is missing and on how to give it, for an answer of this path that wants one. */
+        /**
+         * Returns one sentence on the key that is missing and on how to give it, for an answer of this path that wants
+         * one.
+         */
         public String wantedKey(String path) {
             return "The engine asks for a key that it was not given (HTTP " + status + " at " + path
                     + "): engines[].apiKeyEnv names the environment variable that has it.";

@@ -13,8 +13,8 @@ import java.util.concurrent.TimeUnit;
 /**
  * The engines of one device, whose limits share its memory.
  *
- * <p>A device that is full ends the engine that asks for more. So all limits together never exceed the budget by a move of
- * ours: one is lowered, shown to be followed, and only then another is raised. One thread at a time.
+ * <p>A device that is full ends the engine that asks for more. So all limits together never exceed the budget by a move
+ * of ours: one is lowered, shown to be followed, and only then another is raised. One thread at a time.
  */
 public final class DevicePool {
     private static final double FULL = 0.9;
@@ -37,7 +37,10 @@ public final class DevicePool {
         levers.add(lever);
     }
 
-    /** The move of this engine that is next, if there is one to make now; to be made known by {@link #begins} before it is made. */
+    /**
+     * The move of this engine that is next, if there is one to make now; to be made known by {@link #begins} before it
+     * is made.
+     */
     public Optional<Move> next(LimitLever lever, long now) {
         return lever.next(roomBytes(), anotherShrinks(lever), now);
     }
@@ -46,7 +49,7 @@ public final class DevicePool {
         return levers.stream().anyMatch(other -> other != lever && other.shrinks());
     }
 
-    /** What has to be written down before the move, which counts from here on. */
+    /** Begins the move; returns the record to be written before it. The move counts from here on. */
     public LimitRecord begins(LimitLever lever, Move move) {
         lever.begins(move);
         return lever.record(move);
@@ -56,7 +59,7 @@ public final class DevicePool {
         lever.ended(move, result, now);
     }
 
-    /** What an operator asks for one of them. */
+    /** Takes an operator's request for one of them. */
     public Optional<Refusal> request(LimitLever lever, long bytes) {
         return lever.request(bytes, roomBytes());
     }
@@ -67,8 +70,9 @@ public final class DevicePool {
     }
 
     /**
-     * By how much the limits may grow together; negative where they exceed the budget already, as engines do that start with
-     * most of the device each. An engine that was never seen may start with anything, so nothing grows before.
+     * Bytes by which the limits may grow together; negative where they exceed the budget already, as engines do that
+     * start with most of the device each. An engine that was never seen may start with anything, so nothing grows
+     * before.
      */
     public long roomBytes() {
         if (budgetBytes.isEmpty()) {
@@ -77,7 +81,7 @@ public final class DevicePool {
         return levers.stream().allMatch(LimitLever::seen) ? budgetBytes.getAsLong() - committedBytes() : 0;
     }
 
-    /** What the engines may take together, by any limit that may be in force. */
+    /** Bytes that the engines may take together, by any limit that may be in force. */
     public long committedBytes() {
         return levers.stream().mapToLong(LimitLever::committed).sum();
     }
@@ -86,7 +90,7 @@ public final class DevicePool {
         return budgetBytes;
     }
 
-    /** What to say of a device whose limits are more than it has; absent where they are not. */
+    /** Warning about a device whose limits are more than it has; absent where they are not. */
     public Optional<String> excess() {
         return budgetBytes.isPresent() && committedBytes() > budgetBytes.getAsLong()
                 ? Optional.of("the limits of the engines on its device are " + ByteSize.text(committedBytes())
@@ -96,8 +100,8 @@ public final class DevicePool {
     }
 
     /**
-     * Moves memory to where requests wait for it, among engines that may be moved by pressure: an engine that is full and
-     * strained for three seconds gets a step, from what is left over or from a neighbour that rested for a minute.
+     * Moves memory to where requests wait for it, among engines that may be moved by pressure: an engine that is full
+     * and strained for three seconds gets a step, from what is left over or from a neighbour that rested for a minute.
      */
     public void followPressure(long now) {
         for (LimitLever lever : levers) {

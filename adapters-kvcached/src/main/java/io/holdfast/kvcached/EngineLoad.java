@@ -3,7 +3,7 @@ package io.holdfast.kvcached;
 import java.util.OptionalDouble;
 
 /**
- * What an engine says of its load, as far as moving its limit needs it.
+ * Load that an engine reports, as far as moving its limit needs it.
  *
  * @param answers whether the engine answered when it was asked last
  * @param runningRequests requests in its running batch
@@ -25,7 +25,7 @@ public record EngineLoad(
         OptionalDouble capacityTokens,
         OptionalDouble largestRequestTokens,
         int caches) {
-    /** Of an engine that did not answer yet. */
+    /** Load of an engine that did not answer yet. */
     public static EngineLoad unknown() {
         OptionalDouble none = OptionalDouble.empty();
         return new EngineLoad(false, none, none, none, none, none, none, none, 1);

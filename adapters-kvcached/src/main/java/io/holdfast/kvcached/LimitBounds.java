@@ -3,7 +3,7 @@ package io.holdfast.kvcached;
 import java.util.OptionalLong;
 
 /**
- * What limits an engine can have.
+ * Bounds of the limits that an engine can have.
  *
  * @param startup the limit that it started with
  * @param bundle what a page takes over all layers; absent while that is not known
@@ -34,12 +34,12 @@ record LimitBounds(LimitSettings settings, long startup, OptionalLong bundle) {
         return Math.max(bundle.orElse(1), (long) (startup * settings.step()));
     }
 
-    /** What a limit leaves above what is mapped. */
+    /** Bytes that a limit leaves above what is mapped. */
     long margin() {
         return Math.max(1, settings.marginPages()) * bundle.orElse(0);
     }
 
-    /** The least that may be asked for now; absent while it is not known what the largest request needs. */
+    /** The least that may be requested now; absent while it is not known what the largest request needs. */
     OptionalLong lowest(EngineLoad load, long mapped) {
         boolean told = load.capacityTokens().orElse(0) > 0
                 && load.largestRequestTokens().isPresent();

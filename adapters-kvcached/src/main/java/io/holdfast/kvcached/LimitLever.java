@@ -8,8 +8,8 @@ import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Decides how the limit of one engine moves, and does nothing itself: it hears looks at the segment and at the load, and
- * says which {@link Move} is next.
+ * Decides how the limit of one engine moves, and does nothing itself: it hears looks at the segment and at the load,
+ * and says which {@link Move} is next.
  *
  * <p>One thread at a time; time is what it is told.
  */
@@ -18,24 +18,24 @@ public final class LimitLever {
      * What stands
      * -----------
      * A segment has no revision and no author, so the lever remembers which limit it left there. Another one has four
-     * causes: a write of ours whose outcome is not known; an engine that started again, which puts its startup limit back
-     * and counts its use from nothing; an engine with another pool, seen after it was away; or somebody else. In the last
-     * case the lever stops until an operator says resume, and that one's limit stands.
+     * causes: a write of ours whose outcome is not known; an engine that started again, which puts its startup limit
+     * back and counts its use from nothing; an engine with another pool, seen after it was away; or somebody else. In
+     * the last case the lever stops until an operator says resume, and that one's limit stands.
      *
      * Requested and in force
      * ----------------------
-     * An engine looks at its limit every 100 ms and applies it at its next allocation; one that is idle never does. So a
-     * limit is in force when the engine said something new of its use after the write was seen to stay, and has mapped no
-     * more than the limit. Until then a smaller limit counts as the larger one that it replaced, and is the only one of its
-     * device that may be on its way.
+     * An engine looks at its limit every 100 ms and applies it at its next allocation; one that is idle never does. So
+     * a limit is in force when the engine said something new of its use after the write was seen to stay, and has
+     * mapped no more than the limit. Until then a smaller limit counts as the larger one that it replaced, and is the
+     * only one of its device that may be on its way.
      *
      * How low, how high, how fast
      * ---------------------------
-     * Never below what is mapped and a margin (looked at again under the lock), nor below what the largest request needs,
-     * which would wait for ever. Never above what the engine started with: beyond it are blocks that its tables do not have.
-     * A limit is whole bundles. The startup limit itself is no limit to the engine, which compares with it and stays small;
-     * one byte more in each layer's keys and values rounds down to the same pages and works ("restore"). So a move that
-     * would end at the startup limit ends there or a page below.
+     * Never below what is mapped and a margin (looked at again under the lock), nor below what the largest request
+     * needs, which would wait for ever. Never above what the engine started with: beyond it are blocks that its tables
+     * do not have. A limit is whole bundles. The startup limit itself is no limit to the engine, which compares with it
+     * and stays small; one byte more in each layer's keys and values rounds down to the same pages and works
+     * ("restore"). So a move that would end at the startup limit ends there or a page below.
      * A move is one step and then a pause. Going back up is only bookkeeping and harms nobody, so a restore and the way
      * back from a limit under which the engine suffered are one move each.
      *
@@ -46,7 +46,7 @@ public final class LimitLever {
     private static final long AFTER_ROLLBACK_NANOS = TimeUnit.SECONDS.toNanos(60);
     private static final long AFTER_TROUBLE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    /** Why the limit is to go somewhere. */
+    /** Cause of a limit's move. */
     enum Origin {
         REQUEST,
         PRESSURE,
@@ -54,7 +54,7 @@ public final class LimitLever {
         RESTORE
     }
 
-    /** Where the limit is to go. */
+    /** Limit that is to be set. */
     private record Wish(long bytes, Origin origin, String reason) {}
 
     /** A smaller limit, watched for what it does to requests. */
@@ -234,7 +234,7 @@ public final class LimitLever {
         });
     }
 
-    /** What an operator asks for, refused with one sentence where it cannot or may not be. */
+    /** Takes an operator's request, or refuses it with one sentence where it cannot or may not be met. */
     public Optional<Refusal> request(long bytes, long roomBytes) {
         Optional<Refusal> never = impossible(bytes);
         if (never.isPresent()) {
@@ -287,7 +287,7 @@ public final class LimitLever {
         return Optional.empty();
     }
 
-    /** Asks for what the engine started with; refused where the limit may not be moved. */
+    /** Requests the limit that the engine started with; refused where the limit may not be moved. */
     public Optional<Refusal> restore() {
         Optional<String> idle = cannotMove();
         if (idle.isPresent()) {
@@ -301,7 +301,10 @@ public final class LimitLever {
         return Optional.empty();
     }
 
-    /** Goes on from the limit that stands after somebody else moved it; answers whether there was anything to go on from. */
+    /**
+     * Goes on from the limit that stands after somebody else moved it; answers whether there was anything to go on
+     * from.
+     */
     public boolean resume() {
         boolean followsAgain = trust.resume();
         boolean was = followsAgain || stopped.isPresent();
@@ -394,7 +397,7 @@ public final class LimitLever {
         return Optional.empty();
     }
 
-    /** What is to be written down before a move. */
+    /** Record to be written before a move. */
     LimitRecord record(Move move) {
         Optional<Wish> asked = wish.filter(wanted -> wanted.origin == Origin.REQUEST);
         return new LimitRecord(
@@ -409,7 +412,7 @@ public final class LimitLever {
         attempt = Optional.of(move);
     }
 
-    /** What became of the move that was begun last. */
+    /** Takes the outcome of the move that was begun last. */
     void ended(Move move, WriteResult result, long now) {
         trouble = Optional.empty();
         switch (result) {
@@ -473,7 +476,7 @@ public final class LimitLever {
         return Optional.of(new Move(standing, bounds().restored(), 0, "the sidecar ends"));
     }
 
-    /** What the engine may take, by any limit that may be in force. */
+    /** Bytes that the engine may take, by any limit that may be in force. */
     long committed() {
         long most = Math.max(
                 Math.max(proof.mostBytes(standing), segment().mappedBytes()), trust.ignoresItsLimit() ? startup : 0);
@@ -485,7 +488,7 @@ public final class LimitLever {
         return known;
     }
 
-    /** Whether a smaller limit is written, or being written, that the engine has not shown to follow. */
+    /** Returns true while a smaller limit is written, or being written, that the engine has not shown to follow. */
     boolean shrinks() {
         return committed() > standing || attempt.filter(Move::shrinks).isPresent();
     }
@@ -513,7 +516,7 @@ public final class LimitLever {
         wish = wish.filter(wanted -> wanted.origin != Origin.PRESSURE);
     }
 
-    /** How much of the limit is mapped, 0 to 1 as a rule. */
+    /** Share of the limit that is mapped, 0 to 1 as a rule. */
     double pressure() {
         return reading instanceof Segment seen ? seen.mappedBytes() / (double) seen.limitBytes() : 0;
     }
@@ -549,12 +552,12 @@ public final class LimitLever {
         return new LimitBounds(settings, startup, trust.bundle());
     }
 
-    /** The least that may be asked for now; absent while it is not known what the largest request needs. */
+    /** The least that may be requested now; absent while it is not known what the largest request needs. */
     OptionalLong lowest() {
         return bounds().lowest(load, segment().mappedBytes());
     }
 
-    /** What it is now, for people. */
+    /** State of the limit now, for people. */
     public LimitView view() {
         State state = state();
         String sentence = switch (state) {

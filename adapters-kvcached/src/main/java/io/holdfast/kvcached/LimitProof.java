@@ -4,16 +4,19 @@ import io.holdfast.kvcached.SegmentReading.Segment;
 import java.util.Optional;
 
 /**
- * Whether the engine follows the limit that stands.
+ * Proof that the engine follows the limit that stands.
  *
- * <p>It notices a limit within 100 ms and applies it when it allocates next. So it follows when it said something new of its
- * use after that time, and has mapped no more than the limit.
+ * <p>It notices a limit within 100 ms and applies it when it allocates next. So it follows when it said something new
+ * of its use after that time, and has mapped no more than the limit.
  */
 final class LimitProof {
     private static final long NOT_SEEN = -2;
     private static final long SEEN_ONCE = -1;
 
-    /** What the segment said when the limit was seen to stay, when it was written last by then, and what may be in force. */
+    /**
+     * Segment at the time when the limit was seen to stay, the time of its last write by then, and the most that may be
+     * in force.
+     */
     private record Pending(Segment at, long writtenNanos, long mostBytes) {}
 
     private Optional<Pending> pending = Optional.empty();

@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.OptionalLong;
 
 /**
- * How the limit of one engine may be moved.
+ * Rules for moving the limit of one engine.
  *
  * @param bundleBytes what a page takes over all layers; absent: found out from what the engine says of its use
  * @param pageBytes of a page in one layer's keys or values ({@code KVCACHED_PAGE_SIZE_MB})
@@ -25,7 +25,7 @@ public record LimitSettings(
         Duration coolDown,
         boolean pressure,
         boolean restores) {
-    /** As kvcached has its pages unless told otherwise; moved on request only. */
+    /** Settings for kvcached's default pages; the limit is moved on request only. */
     public static LimitSettings defaults() {
         return new LimitSettings(OptionalLong.empty(), 2 << 20, 5, 0, 0.2, Duration.ofSeconds(5), false, true);
     }

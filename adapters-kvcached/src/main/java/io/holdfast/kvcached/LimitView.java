@@ -12,7 +12,7 @@ import java.util.OptionalLong;
  * @param segment the numbers; absent where there are none
  * @param startupBytes what the engine started with, as far as that was seen
  * @param bundleBytes in what steps limits are written
- * @param lowestBytes the least that may be asked for now
+ * @param lowestBytes the least that may be requested now
  * @param targetBytes where the limit is moving to, on request or by pressure
  * @param moves how often we moved it
  * @param rollbacks how often a smaller limit was taken back since the engine suffered
@@ -31,7 +31,7 @@ public record LimitView(
         long rollbacks,
         long busy,
         long foreign) {
-    /** What can be said of a limit. */
+    /** State of a limit. */
     public enum State {
         /** There is no segment to read. */
         UNKNOWN,
@@ -52,7 +52,7 @@ public record LimitView(
                 State.UNKNOWN, "It was not looked at yet.", Optional.empty(), none, none, none, none, 0, 0, 0, 0);
     }
 
-    /** How much of the limit is mapped, in percent, as kvtop has it; NaN where there is no segment. */
+    /** Share of the limit that is mapped, in percent, as kvtop has it; NaN where there is no segment. */
     public double percent() {
         return segment.map(seen -> 100.0 * seen.mappedBytes() / seen.limitBytes())
                 .orElse(Double.NaN);

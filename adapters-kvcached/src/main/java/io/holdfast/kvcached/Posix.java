@@ -58,7 +58,7 @@ final class Posix {
         }
     }
 
-    /** Takes the lock of whoever writes, unless somebody has it. */
+    /** Takes the writers' lock, unless another process has it. */
     boolean tryLock(int file) throws IOException {
         try {
             int result = (int) flock.invokeExact(state, file, EXCLUSIVE_OR_NOT_AT_ALL);
@@ -68,7 +68,7 @@ final class Posix {
         }
     }
 
-    /** Whether that many bytes were there from the beginning of the file on. */
+    /** Reads from the beginning of the file; returns true if that many bytes were there. */
     boolean read(int file, MemorySegment into) throws IOException {
         try {
             return done("pread", (long) pread.invokeExact(state, file, into, into.byteSize(), 0L)) == into.byteSize();
@@ -86,7 +86,7 @@ final class Posix {
         }
     }
 
-    /** Lets go of the lock as well. */
+    /** Releases the lock as well. */
     void close(int file) throws IOException {
         try {
             done("close", (int) close.invokeExact(state, file));

@@ -1,7 +1,7 @@
 package io.holdfast.kvcached;
 
 /**
- * Why a limit is not moved as somebody asked.
+ * Reason why a limit is not moved as requested.
  *
  * @param never whether it can never be, on this engine; else not now
  * @param sentence the cause and the mend

@@ -19,9 +19,9 @@ import java.util.stream.Stream;
 /**
  * Reads the 24 bytes that a kvcached engine shares, and never disturbs it.
  *
- * <p>No lock is taken, since an engine waits for it in the midst of allocating; each number is eight aligned bytes and whole
- * on its own. The file is opened by name every time, because an engine that starts again replaces it, and never created.
- * An old file may have outlived its engine: whether the engine lives, only the engine can say.
+ * <p>No lock is taken, since an engine waits for it in the midst of allocating; each number is eight aligned bytes and
+ * whole on its own. The file is opened by name every time, because an engine that starts again replaces it, and never
+ * created. An old file may have outlived its engine: whether the engine lives, only the engine can say.
  */
 public final class SegmentReader {
     private static final Path SHARED_MEMORY = Path.of("/dev/shm");
@@ -46,14 +46,14 @@ public final class SegmentReader {
         return nameOrPath.contains("/") ? Path.of(nameOrPath) : path(nameOrPath);
     }
 
-    /** Where engines of this host have their segments. */
+    /** Directory in which engines of this host have their segments. */
     public static Path directory() {
         return SHARED_MEMORY;
     }
 
     /**
-     * The files of a directory that are segments by their size and numbers, whatever they are called, in the order of their
-     * names. An engine that was killed has left its own behind, so that there may be more of them than engines.
+     * The files of a directory that are segments by their size and numbers, whatever they are called, in the order of
+     * their names. An engine that was killed has left its own behind, so that there may be more of them than engines.
      */
     public static List<Path> find(Path directory) {
         try (Stream<Path> files = Files.list(directory)) {
@@ -77,7 +77,10 @@ public final class SegmentReader {
         }
     }
 
-    /** When the file was written last, as the file system counts; 0 where that cannot be told. An idle engine writes nothing. */
+    /**
+     * When the file was written last, as the file system counts; 0 where that cannot be told. An idle engine writes
+     * nothing.
+     */
     public static long lastWrittenNanos(Path file) {
         try {
             return Files.getLastModifiedTime(file).to(TimeUnit.NANOSECONDS);

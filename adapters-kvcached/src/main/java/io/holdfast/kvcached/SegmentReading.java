@@ -1,6 +1,6 @@
 package io.holdfast.kvcached;
 
-/** What a look at an engine's memory segment found. */
+/** Result of a look at an engine's memory segment. */
 public sealed interface SegmentReading {
     /**
      * The three numbers that an engine and its controllers share, in bytes over all layers.
@@ -12,7 +12,7 @@ public sealed interface SegmentReading {
      * @param preallocatedBytes what is mapped in advance and not in use
      */
     record Segment(long limitBytes, long usedBytes, long preallocatedBytes) implements SegmentReading {
-        /** What the engine really has, used or not. */
+        /** Bytes that the engine really has, used or not. */
         public long mappedBytes() {
             return usedBytes + preallocatedBytes;
         }

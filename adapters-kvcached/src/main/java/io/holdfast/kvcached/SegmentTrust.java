@@ -6,10 +6,10 @@ import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Whether what a segment says can be one engine's that follows its limit, from what was seen of it.
+ * Trust that a segment is of one engine that follows its limit, from what was seen of it.
  *
- * <p>A page's size over all layers is in no segment. All numbers but the limit are multiples of it, so their greatest common
- * divisor is one as well, which serves as well: limits are then whole numbers of several pages.
+ * <p>A page's size over all layers is in no segment. All numbers but the limit are multiples of it, so their greatest
+ * common divisor is one as well, which serves as well: limits are then whole numbers of several pages.
  */
 final class SegmentTrust {
     private static final long NOTICED_AFTER_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
@@ -52,7 +52,7 @@ final class SegmentTrust {
         ignored = Optional.empty();
     }
 
-    /** Whether the engine was seen to take more than its limit allows. */
+    /** Returns true if the engine was seen to take more than its limit allows. */
     boolean ignoresItsLimit() {
         return ignored.isPresent();
     }
@@ -64,12 +64,12 @@ final class SegmentTrust {
         return was;
     }
 
-    /** What a page takes over all layers, or several of them; absent before the engine used memory. */
+    /** Bytes of a page over all layers, or of several of them; absent before the engine used memory. */
     OptionalLong bundle() {
         return written.isPresent() || divisor == 0 ? written : OptionalLong.of(divisor);
     }
 
-    /** Why the limit must not be moved; absent where nothing speaks against it. */
+    /** Reason why the limit must not be moved; absent where nothing speaks against it. */
     Optional<String> doubt(Segment seen, EngineLoad load, long startup) {
         if (ignored.isPresent()) {
             return ignored;

@@ -19,18 +19,19 @@ import java.util.function.LongConsumer;
  */
 public final class SegmentWriter {
     /*
-     * An engine and kvctl rewrite all 24 bytes under flock(2): they read, change and write back. So a limit that is written
-     * without the lock can be lost, and whoever writes more than the limit can undo what the engine says of its use.
+     * An engine and kvctl rewrite all 24 bytes under flock(2): they read, change and write back. So a limit that is
+     * written without the lock can be lost, and whoever writes more than the limit can undo what the engine says of its
+     * use.
      *
-     * An engine waits for the lock in the midst of allocating, with everything else behind it. So the lock is never waited
-     * for, and what happens under it is a look at 24 bytes and a store of 8, with nothing allocated in between: a pause of
-     * this process while it has the lock is a pause of the engine's.
+     * An engine waits for the lock in the midst of allocating, with everything else behind it. So the lock is never
+     * waited for, and what happens under it is a look at 24 bytes and a store of 8, with nothing allocated in between:
+     * a pause of this process while it has the lock is a pause of the engine's.
      *
-     * What the move was decided by is a second old, so it is looked at again under the lock: that the limit is the one that
-     * was to be changed, and that a smaller one leaves its margin above what the engine has mapped by now.
+     * What the move was decided by is a second old, so it is looked at again under the lock: that the limit is the one
+     * that was to be changed, and that a smaller one leaves its margin above what the engine has mapped by now.
      *
-     * Afterwards the limit is looked for three times, as others see it. If the old one is back, somebody wrote without the
-     * lock, and ours is written again; any other is somebody's, and stays.
+     * Afterwards the limit is looked for three times, as others see it. If the old one is back, somebody wrote without
+     * the lock, and ours is written again; any other is somebody's, and stays.
      *
      * The file is opened by name each time and never created, cut or removed.
      */
@@ -53,7 +54,7 @@ public final class SegmentWriter {
         this.pause = pause;
     }
 
-    /** Makes the limit the one that is asked for, if what it was decided by still holds. */
+    /** Sets the requested limit, if the numbers that it was decided by still hold. */
     public synchronized WriteResult write(Path file, Move move) {
         if (!Files.isRegularFile(file)) {
             return new WriteResult.Refused("There is no segment " + file + ".");

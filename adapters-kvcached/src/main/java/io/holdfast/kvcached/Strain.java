@@ -7,7 +7,10 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.concurrent.TimeUnit;
 
-/** What an engine's ever growing counters say of a time and of the time before it: did requests wait longer, were more taken back? */
+/**
+ * Comparison of an engine's ever growing counters between a time and the time before it: did requests wait longer, were
+ * more taken back?
+ */
 final class Strain {
     private static final long WINDOW_NANOS = TimeUnit.SECONDS.toNanos(60);
     private static final int ENOUGH_REQUESTS = 5;
@@ -38,7 +41,10 @@ final class Strain {
                 || now.preemptions().orElse(0) < before.preemptions().orElse(0);
     }
 
-    /** What got worse after a moment, compared with the minute before it; absent where nothing did, or too little is known. */
+    /**
+     * Reason why the engine is worse off after a moment than in the minute before it; absent where nothing got worse,
+     * or too little is known.
+     */
     Optional<String> worseSince(long moment) {
         Optional<Sample> middle =
                 samples.stream().filter(each -> each.nanos - moment >= 0).findFirst();

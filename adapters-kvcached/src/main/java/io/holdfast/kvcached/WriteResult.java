@@ -2,7 +2,7 @@ package io.holdfast.kvcached;
 
 import io.holdfast.kvcached.SegmentReading.Segment;
 
-/** What became of a {@link Move}. */
+/** Outcome of a {@link Move}. */
 public sealed interface WriteResult {
     /**
      * The limit stands, as three later looks showed.

@@ -7,19 +7,19 @@ import io.holdfast.core.backend.Outcome;
 import io.holdfast.http.Reply;
 import java.util.Optional;
 
-/** What an SGLang engine's answers to a backend's calls mean, whatever was called. */
+/** Meaning of an SGLang engine's answers to a backend's calls, whatever was called. */
 final class Answers {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String MAYBE_DONE = " The engine may have carried it out all the same.";
 
     private Answers() {}
 
-    /** Whether the engine, or who stands before it, did not get to the end of the call. */
+    /** Returns true if the engine, or a proxy before it, did not get to the end of the call. */
     static boolean busy(Reply.Answer answer) {
         return answer.status() == 408 || answer.status() == 429 || answer.status() == 499 || answer.status() >= 500;
     }
 
-    /** Why a call came to nothing, or to nobody knows what; absent where the engine answered with a yes. */
+    /** Outcome of a call that failed, or whose effect is unknown; absent where the engine answered with a yes. */
     static Optional<Outcome> trouble(Reply reply, String noRoute) {
         return switch (reply) {
             case Reply.NoAnswer lost when lost.maybeDone() -> unclear(lost.why());

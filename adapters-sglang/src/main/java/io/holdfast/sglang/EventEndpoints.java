@@ -3,13 +3,13 @@ package io.holdfast.sglang;
 import java.util.List;
 import java.util.Optional;
 
-/** Where an engine publishes its events. */
+/** Addresses at which an engine publishes its events. */
 public sealed interface EventEndpoints {
     /**
      * The engine publishes.
      *
      * @param endpoints one for each data-parallel rank, each a cache of its own; as seen from here
-     * @param replayEndpoint where the first rank's past batches can be asked for, the others' one port above each;
+     * @param replayEndpoint where the first rank's past batches can be requested, the others' one port above each;
      *     absent when the engine keeps none
      * @param topic the beginning of the topics to subscribe to
      */

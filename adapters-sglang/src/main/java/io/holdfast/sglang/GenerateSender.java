@@ -11,7 +11,7 @@ import java.util.Arrays;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletionStage;
 
-/** Has an SGLang engine store a prefix alone: one token is asked for after it, by its route for token ids. */
+/** Has an SGLang engine store a prefix alone: one token is requested after it, by its route for token ids. */
 public final class GenerateSender implements PrefixSender {
     private static final String PATH = "/generate";
     private static final String NO_ROUTE = "This engine has no /generate route, so it is no SGLang.";
@@ -35,7 +35,7 @@ public final class GenerateSender implements PrefixSender {
                                 cached(reply))));
     }
 
-    /** How many tokens of the prompt the engine found in its cache, which it always tells on this route. */
+    /** Tokens of the prompt that the engine found in its cache, which it always reports on this route. */
     static OptionalLong cached(Reply reply) {
         JsonNode cached = reply instanceof Reply.Answer answer
                 ? Answers.json(answer).path("meta_info").path("cached_tokens")

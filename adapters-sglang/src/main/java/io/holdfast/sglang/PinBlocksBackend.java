@@ -18,17 +18,17 @@ import java.util.concurrent.ScheduledExecutorService;
  * Pins on SGLang branches that have /hicache/pin_blocks and lock blocks on the GPU.
  *
  * One block. The engine's lock walks from the pinned block to the root, so a path needs one hash: its last block. That
- * block must have ended an insertion. The engine's index leads from a hash to the node that the insertion made, and only
- * for an insertion's last block is that node certain to be alive or forgotten; for any other it can be a dead node, and a
- * pin and unpin of a dead node kill the scheduler. The command vouches for it.
+ * block must have ended an insertion. The engine's index leads from a hash to the node that the insertion made, and
+ * only for an insertion's last block is that node certain to be alive or forgotten; for any other it can be a dead
+ * node, and a pin and unpin of a dead node kill the scheduler. The command vouches for it.
  *
- * Counting. The engine counts pins per hash, so a repeated pin needs a repeated unpin: a call is sent once, and silence is
- * told as silence, a call that never left as that. A count of 0 is an answer: no such block (pin), or no longer pinned
- * (unpin), because the engine unpinned everything under pressure or was flushed. An unpin may name several blocks, and the
- * count then is of those that were pinned, whichever they are.
+ * Counting. The engine counts pins per hash, so a repeated pin needs a repeated unpin: a call is sent once, and silence
+ * is told as silence, a call that never left as that. A count of 0 is an answer: no such block (pin), or no longer
+ * pinned (unpin), because the engine unpinned everything under pressure or was flushed. An unpin may name several
+ * blocks, and the count then is of those that were pinned, whichever they are.
  *
- * Caches. A pin reaches every data-parallel rank, each with a cache of its own, and the counts of all come added up. The
- * command says how many are known to have the block, and vouches for each; any other count is told as such.
+ * Caches. A pin reaches every data-parallel rank, each with a cache of its own, and the counts of all come added up.
+ * The command says how many are known to have the block, and vouches for each; any other count is told as such.
  *
  * Probe. Pinning an empty list changes nothing and tells the variants apart: no route on a stock engine; a refusal that
  * asks for the host tier on the branch that pins host copies, which is another promise altogether; a count of 0 here.
@@ -37,7 +37,7 @@ import java.util.concurrent.ScheduledExecutorService;
 
 /** Holds prefixes on the GPU of an SGLang engine that has {@code pin_blocks}. */
 public final class PinBlocksBackend implements Backend {
-    /** What configuration and ledger call it. */
+    /** Name in configuration and ledger. */
     public static final String NAME = "pin_blocks";
 
     private static final String PIN = "/hicache/pin_blocks";
@@ -64,7 +64,10 @@ public final class PinBlocksBackend implements Backend {
         this(http, http, timer);
     }
 
-    /** The same where the engine has another key for pins, which {@code admin} has; it takes that one for nothing else. */
+    /**
+     * Creates the backend of an engine with another key for pins, in {@code admin}; the engine takes it for nothing
+     * else.
+     */
     public PinBlocksBackend(EngineHttp http, EngineHttp admin, ScheduledExecutorService timer) {
         this.http = http;
         this.admin = admin;
@@ -162,7 +165,7 @@ public final class PinBlocksBackend implements Backend {
         };
     }
 
-    /** How many blocks the engine says it pinned or unpinned. */
+    /** Number of blocks that the engine says it pinned or unpinned. */
     private sealed interface Count {
         record Of(long blocks) implements Count {}
 

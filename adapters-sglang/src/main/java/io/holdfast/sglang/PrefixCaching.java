@@ -5,7 +5,7 @@ import io.holdfast.http.EngineHttp;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ScheduledExecutorService;
 
-/** Whether an SGLang engine keeps prefixes at all, and in how many caches. */
+/** Finds out whether an SGLang engine keeps prefixes at all, and in how many caches. */
 public final class PrefixCaching {
     private PrefixCaching() {}
 

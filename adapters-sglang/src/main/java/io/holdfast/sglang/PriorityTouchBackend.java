@@ -20,17 +20,18 @@ import java.util.concurrent.ScheduledExecutorService;
 /** Holds prefixes on a stock SGLang engine that runs with {@code --radix-eviction-policy priority}. */
 public final class PriorityTouchBackend implements Backend {
     /*
-     * Under that policy a block is evicted by the highest priority of the requests that had it, and of equal ones by its last
-     * use. So a hold is one request of the prefix, for a single token, with a priority above all that clients send. It has to
-     * be two above: an engine stores the prompt of a request whose answer filled a block once more, one above what the request
-     * had. No event and no metric tells what clients send, so the operator has to.
+     * Under that policy a block is evicted by the highest priority of the requests that had it, and of equal ones by
+     * its last use. So a hold is one request of the prefix, for a single token, with a priority above all that clients
+     * send. It has to be two above: an engine stores the prompt of a request whose answer filled a block once more, one
+     * above what the request had. No event and no metric tells what clients send, so the operator has to.
      *
-     * A priority only ever goes up. What was touched stays above clients' blocks until the engine evicts it, which it does
-     * when nothing else is left, or empties its cache; there is no unpin, and none is claimed. Protection ends where the
-     * touched prefix ends, also within a node: the request cuts it there. It is soft: a request that needs the room gets it.
+     * A priority only ever goes up. What was touched stays above clients' blocks until the engine evicts it, which it
+     * does when nothing else is left, or empties its cache; there is no unpin, and none is claimed. Protection ends
+     * where the touched prefix ends, also within a node: the request cuts it there. It is soft: a request that needs
+     * the room gets it.
      */
 
-    /** What configuration and ledger call it. */
+    /** Name in configuration and ledger. */
     public static final String NAME = "priority_touch";
 
     /** The key of the configuration without which it does nothing. */

@@ -14,13 +14,13 @@ import java.util.function.Supplier;
 /**
  * Asks until there is a real answer.
  *
- * <p>An engine that starts, or is too busy to answer, has said nothing about what it can do, and whoever waits for it waits.
- * Only the end of the timer ends that without an answer.
+ * <p>An engine that starts, or is too busy to answer, has said nothing about what it can do, and whoever waits for it
+ * waits. Only the end of the timer ends that without an answer.
  */
 final class ProbeLoop {
     private static final long ASK_AGAIN_MILLIS = 500;
 
-    /** What came of asking once. */
+    /** Outcome of one attempt. */
     sealed interface Attempt {
         record Answered(Capabilities capabilities) implements Attempt {}
 
@@ -60,7 +60,7 @@ final class ProbeLoop {
         }
     }
 
-    /** Why an answer says nothing about what the engine can do; absent when it does say it. */
+    /** Reason why an answer says nothing about what the engine can do; absent when it does say it. */
     static Optional<String> whyUnanswered(Reply reply) {
         return switch (reply) {
             case Reply.NoAnswer lost -> Optional.of(lost.why());

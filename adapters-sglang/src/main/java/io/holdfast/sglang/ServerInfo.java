@@ -19,7 +19,7 @@ import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** What an engine says of itself at {@code /server_info}. */
+/** Report of an engine about itself at {@code /server_info}. */
 final class ServerInfo {
     static final String PATH = "/server_info";
 
@@ -103,7 +103,9 @@ final class ServerInfo {
                 root.path("kv_events").path("dp_size").asInt(1));
     }
 
-    /** Reason why no request of one's own can keep anything, whatever it has beside its tokens; absent where one can. */
+    /**
+     * Reason why no request of one's own can keep anything, whatever it has beside its tokens; absent where one can.
+     */
     Optional<Capabilities> hindrance() {
         if (flag("disable_radix_cache")) {
             return Optional.of(
@@ -140,7 +142,9 @@ final class ServerInfo {
         }
     }
 
-    /** Engines list their endpoints, up to 0.5.21 without that for past events, and repeat what they were started with. */
+    /**
+     * Engines list their endpoints, up to 0.5.21 without that for past events, and repeat what they were started with.
+     */
     EventEndpoints events(URI base) {
         JsonNode listed = root.path("kv_events");
         String config = root.path("kv_events_config").asText("");

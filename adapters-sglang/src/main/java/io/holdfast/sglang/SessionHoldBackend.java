@@ -20,23 +20,24 @@ import java.util.random.RandomGenerator;
 /** Holds prefixes on a stock SGLang engine that runs with {@code --enable-session-radix-cache}. */
 public final class SessionHoldBackend implements Backend {
     /*
-     * A request that names a session makes the session refer to its prefix, and what sessions refer to is evicted last. So a
-     * hold is one request of the prefix itself, for a single token, in a session of its own; closing the session lets go.
-     * The protection is soft: where nothing else is left the engine evicts it all the same, so no pin can stop the engine.
+     * A request that names a session makes the session refer to its prefix, and what sessions refer to is evicted last.
+     * So a hold is one request of the prefix itself, for a single token, in a session of its own; closing the session
+     * releases it. The protection is soft: where nothing else is left the engine evicts it all the same, so no pin can
+     * stop the engine.
      *
-     * A session that was closed is ignored from then on, so an id is never used twice: it has a part that is this process's
-     * own, and the number of the hold and of the attempt. The answer to a closing is the same whether the session was open,
-     * so it tells nothing but that it is closed now.
+     * A session that was closed is ignored from then on, so an id is never used twice: it has a part that is this
+     * process's own, and the number of the hold and of the attempt. The answer to a closing is the same whether the
+     * session was open, so it tells nothing but that it is closed now.
      */
 
-    /** What configuration and ledger call it. */
+    /** Name in configuration and ledger. */
     public static final String NAME = "session_hold";
 
     public static final BackendTraits TRAITS =
             BackendTraits.soft().needing(Need.TOKENS).withSilentRelease();
-    /** What sessions refer to is evicted last from this release on; before it the same flag means something else. */
+    /** First release that evicts last what sessions refer to; before it the same flag means something else. */
     private static final EngineVersion FIRST = new EngineVersion(0, 5, 17);
-    /** Before this release the tree that knows of sessions has to be asked for. */
+    /** Before this release the tree that knows of sessions has to be enabled. */
     private static final EngineVersion ONE_TREE = new EngineVersion(0, 5, 19);
 
     private static final String GENERATE = "/generate";

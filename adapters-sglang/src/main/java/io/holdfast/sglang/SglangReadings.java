@@ -22,8 +22,9 @@ import java.util.stream.IntStream;
 /**
  * Reads an SGLang engine: its size from {@code /server_info}, its load from {@code /metrics}.
  *
- * <p>{@code /server_info} asks the scheduler, so its answer is kept for five seconds, or until the engine fails to answer
- * and may have begun another life; what is taken from it bears the time at which it was asked for. Without {@code --enable-metrics} the load, but nothing else, comes from {@code /v1/loads}.
+ * <p>{@code /server_info} asks the scheduler, so its answer is kept for five seconds, or until the engine fails to
+ * answer and may have begun another life; what is taken from it bears the time at which it was requested. Without
+ * {@code --enable-metrics} the load, but nothing else, comes from {@code /v1/loads}.
  */
 public final class SglangReadings {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -36,7 +37,7 @@ public final class SglangReadings {
     private static final String USED = "sglang:num_used_tokens";
     private static final String NO_METRICS = "/metrics is not served: start the engine with --enable-metrics.";
 
-    /** What {@code /server_info} said, and when it was asked. */
+    /** Answer of {@code /server_info}, and the time at which it was read. */
     private record Dated(ServerInfo.Read read, long atNanos) {}
 
     private final EngineHttp http;
@@ -46,13 +47,13 @@ public final class SglangReadings {
         this.http = http;
     }
 
-    /** What the engine says now; whatever it does not say is unknown, with the reason. */
+    /** Reads what the engine reports now; whatever it does not report is unknown, with the reason. */
     public CompletionStage<EngineReadings> read(long nowNanos) {
         CompletionStage<Dated> info = info(nowNanos);
         return http.get(METRICS).thenCompose(reply -> load(reply, nowNanos)).thenCombine(info, SglangReadings::combine);
     }
 
-    /** Where the engine publishes its events. */
+    /** Reads where the engine publishes its events. */
     public CompletionStage<EventEndpoints> events() {
         return http.get(ServerInfo.PATH).thenApply(reply -> switch (ServerInfo.read(reply)) {
             case ServerInfo.Read.Done done -> done.info().events(http.base());
@@ -60,7 +61,7 @@ public final class SglangReadings {
         });
     }
 
-    /** How many caches the engine has, one for each data-parallel rank; 1 where it does not tell. */
+    /** Number of caches of the engine, one for each data-parallel rank; 1 where it does not tell. */
     public CompletionStage<Integer> caches() {
         return http.get(ServerInfo.PATH)
                 .thenApply(reply -> ServerInfo.read(reply) instanceof ServerInfo.Read.Done done
@@ -132,7 +133,7 @@ public final class SglangReadings {
                 counter(metrics, "sglang:inter_token_latency_seconds_count", now));
     }
 
-    /** What the metrics tell of each rank; empty where they tell of one cache. */
+    /** Loads of each rank by the metrics; empty where they tell of one cache. */
     private static List<RankLoad> ranks(MetricsText metrics, long now) {
         Map<String, Double> running = byCache(metrics, RUNNING);
         if (running.size() < 2) {
@@ -262,8 +263,8 @@ public final class SglangReadings {
     }
 
     /**
-     * The engine repeats the context that it was started with, and none where the model decides. What it makes of either is
-     * in the longest prompt that it takes: six tokens less than the smaller of context and cache.
+     * The engine repeats the context that it was started with, and none where the model decides. What it makes of
+     * either is in the longest prompt that it takes: six tokens less than the smaller of context and cache.
      */
     private static Reading context(Dated info) {
         Reading written = size(info, "context_length");

@@ -16,7 +16,9 @@ import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
-/** Has a vLLM engine compute a prefix: one token is asked for after it, by the completions route, which takes token ids. */
+/**
+ * Has a vLLM engine compute a prefix: one token is requested after it, by the completions route, which takes token ids.
+ */
 public final class CompletionSender implements PrefixSender {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String COMPLETIONS = "/v1/completions";
@@ -28,7 +30,7 @@ public final class CompletionSender implements PrefixSender {
 
     private final EngineHttp http;
     private volatile Optional<String> model = Optional.empty();
-    /** Whether the engine told before how much it found; the next process at its address may be started otherwise. */
+    /** True once the engine told how much it found; the next process at its address may be started otherwise. */
     private volatile boolean tells;
 
     public CompletionSender(EngineHttp http) {

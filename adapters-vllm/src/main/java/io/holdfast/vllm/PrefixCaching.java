@@ -14,7 +14,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 
-/** Whether a vLLM engine keeps prefixes at all, and in how many caches. */
+/** Finds out whether a vLLM engine keeps prefixes at all, and in how many caches. */
 public final class PrefixCaching {
     private static final String METRICS = "/metrics";
     private static final long ASK_AGAIN_MILLIS = 500;

@@ -19,8 +19,8 @@ import java.util.concurrent.TimeUnit;
 /**
  * Reads a vLLM engine: its size and load from {@code /metrics}, the longest prompt from {@code /v1/models}.
  *
- * <p>{@code /v1/models} is asked again every five seconds, and what is taken from it bears the time at which it was asked.
- * Where one server has several engine cores, each a cache of its own, numbers are sums over all of them.
+ * <p>{@code /v1/models} is asked again every five seconds, and what is taken from it bears the time at which it was
+ * asked. Where one server has several engine cores, each a cache of its own, numbers are sums over all of them.
  */
 public final class VllmReadings {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -39,7 +39,7 @@ public final class VllmReadings {
         this.http = http;
     }
 
-    /** What the engine says now; whatever it does not say is unknown, with the reason. */
+    /** Reads what the engine reports now; whatever it does not report is unknown, with the reason. */
     public CompletionStage<EngineReadings> read(long nowNanos) {
         CompletionStage<Reading> context = context(nowNanos);
         return http.get(METRICS).thenCombine(context, (reply, length) -> switch (reply) {
@@ -56,7 +56,7 @@ public final class VllmReadings {
         });
     }
 
-    /** How many engine cores the server has, each a cache of its own; 1 where it does not tell. */
+    /** Number of the server's engine cores, each a cache of its own; 1 where it does not tell. */
     public CompletionStage<Integer> caches() {
         return http.get(METRICS)
                 .thenApply(reply -> reply instanceof Reply.Answer answer && answer.status() == 200
@@ -125,7 +125,9 @@ public final class VllmReadings {
                 : Reading.unknown(METRICS + " has no block_size in " + CONFIG + ".");
     }
 
-    /** Cached blocks that no request uses count as free there, so what is left are the tokens that cannot be evicted. */
+    /**
+     * Cached blocks that no request uses count as free there, so what is left are the tokens that cannot be evicted.
+     */
     private static Reading used(MetricsText metrics, List<Sample> caches, long now) {
         for (String name : USAGE) {
             List<Sample> usages = metrics.samples(name);

@@ -12,8 +12,8 @@ import java.util.Arrays;
 /**
  * A {@link BlockTree} of one cache under {@link Churn}, at its final size.
  *
- * <p>Named by content chain, a block's name is not its engine's hash, as in a fleet: the way from one to the other is part
- * of the work.
+ * <p>Named by content chain, a block's name is not its engine's hash, as in a fleet: the way from one to the other is
+ * part of the work.
  */
 final class BlockTreeIndex implements ChurnSink {
     /** Odd, so that no two hashes have the same name. */
@@ -43,7 +43,7 @@ final class BlockTreeIndex implements ChurnSink {
         }
     }
 
-    /** As many resident prefixes, spread over all places; they stay until the next {@link #turn}. */
+    /** Returns so many resident prefixes, spread over all places; they stay until the next {@link #turn}. */
     long[][] paths(int count, int blocks) {
         long[][] paths = new long[count][];
         Arrays.setAll(paths, i -> named(churn.path((int) ((long) i * churn.places() / count), blocks)));

@@ -5,13 +5,13 @@ import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
 
 /**
- * What an engine with a full cache announces, for ever: for each block that comes another one goes.
+ * Endless announcements of an engine with a full cache: for each block that comes another one goes.
  *
  * <p>The cache is divided into places for one prompt each. A prompt is {@value #OWN} blocks of its own under one of
- * {@value #SHARED_PREFIXES} shared prefixes of {@value #SHARED} blocks, which never leave. Each place has two prompts, and
- * each round replaces the one by the other, deepest blocks first, in an order that scatters over the places. So blocks
- * return while they are remembered, and after two rounds everything is as it was. Names and tokens are computed from the
- * seed and are never kept.
+ * {@value #SHARED_PREFIXES} shared prefixes of {@value #SHARED} blocks, which never leave. Each place has two prompts,
+ * and each round replaces the one by the other, deepest blocks first, in an order that scatters over the places. So
+ * blocks return while they are remembered, and after two rounds everything is as it was. Names and tokens are computed
+ * from the seed and are never kept.
  */
 final class Churn {
     static final int OWN = 256;

@@ -23,13 +23,13 @@ import java.util.random.RandomGenerator;
 import java.util.random.RandomGeneratorFactory;
 
 /**
- * How evenly an emulated engine says its tokens under load, and whether it grows.
+ * Measures how evenly an emulated engine says its tokens under load, and if it grows.
  *
- * <p>{@code EmulatorLoad --url URL --pid PID [--streams 64] [--decode-us 3200] [--seconds 60] [--prompt 320] [--answer 320]}:
- * so many streamed completions at once, each with a prompt that nobody sent before, so that the cache evicts all the time
- * once it is full. One line every ten seconds: tokens a second, by how much the time between two tokens of a stream differs
- * from a decode step, and the server's resident memory. Start the server with no time for prefills, which would come
- * between the steps: {@code --prefill-us-per-token 0 --first-token-ms 0}.
+ * <p>{@code EmulatorLoad --url URL --pid PID [--streams 64] [--decode-us 3200] [--seconds 60] [--prompt 320] [--answer
+ * 320]}: so many streamed completions at once, each with a prompt that nobody sent before, so that the cache evicts all
+ * the time once it is full. One line every ten seconds: tokens a second, by how much the time between two tokens of a
+ * stream differs from a decode step, and the server's resident memory. Start the server with no time for prefills,
+ * which would come between the steps: {@code --prefill-us-per-token 0 --first-token-ms 0}.
  */
 final class EmulatorLoad {
     private static final int LINE_SECONDS = 10;

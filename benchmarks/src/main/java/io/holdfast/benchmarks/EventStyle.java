@@ -2,7 +2,7 @@ package io.holdfast.benchmarks;
 
 import io.holdfast.events.KvEventEncoder.Dialect;
 
-/** How an engine cuts its blocks into events. */
+/** Way in which an engine cuts its blocks into events. */
 public enum EventStyle {
     /** Many prompts in flight, each a few blocks further; blocks leave one by one. */
     VLLM(Dialect.VLLM_MAPS, 2, 1),

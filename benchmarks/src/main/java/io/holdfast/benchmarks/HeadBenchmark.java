@@ -20,16 +20,16 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * What it takes to look at a token that an engine computed, for requests that differ early. With a Java 25:
+ * Cost of looking at a token that an engine computed, for requests that differ early. With a Java 25:
  *
  * <pre>{@code
  * ./mvnw -q -pl benchmarks -am -Pbench -Dmaven.test.skip=true package
  * java -jar benchmarks/target/benchmarks.jar HeadBenchmark -prof gc
  * }</pre>
  *
- * <p>An operation is one token. A round is 512 prompts of 2,048 tokens in blocks of 16: {@code fresh}, none like another, or
- * {@code date}, all alike behind a first block that differs. The names of their blocks on the content chain, which the events' side
- * has to make in a fleet anyway, are the baseline.
+ * <p>An operation is one token. A round is 512 prompts of 2,048 tokens in blocks of 16: {@code fresh}, none like
+ * another, or {@code date}, all alike behind a first block that differs. The names of their blocks on the content
+ * chain, which the events' side has to make in a fleet anyway, are the baseline.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)

@@ -2,7 +2,7 @@ package io.holdfast.benchmarks;
 
 import io.holdfast.core.hold.HoldRequest;
 
-/** What a benchmark asks of an index of blocks. */
+/** Index of blocks, as a benchmark uses it. */
 interface PrefixIndex extends ChurnSink {
     int match(HoldRequest path);
 

@@ -22,8 +22,8 @@ import java.util.Locale;
 import java.util.SplittableRandom;
 
 /**
- * What deciding by rank costs beside a cache of some size: processor time of a choice and of a request, and memory. Prompts of
- * 500 blocks, of which one in five goes on with a conversation; the cache is full all the time.
+ * Cost of deciding by rank beside a cache of some size: processor time of a choice and of a request, and memory.
+ * Prompts of 500 blocks, of which one in five goes on with a conversation; the cache is full all the time.
  */
 public final class RankLoad {
     private static final int PROMPT = 500;

@@ -7,8 +7,8 @@ import java.util.Arrays;
 /**
  * An index under {@link Churn} that has grown to its final size.
  *
- * <p>That takes longer than filling it: a tree remembers up to 16 lost blocks for each resident one, 2 Mi at most, and its
- * arrays grow until then.
+ * <p>That takes longer than filling it: a tree remembers up to 16 lost blocks for each resident one, 2 Mi at most, and
+ * its arrays grow until then.
  */
 final class SteadyIndex {
     private static final int LOST_PER_RESIDENT = 16;
@@ -41,7 +41,7 @@ final class SteadyIndex {
         }
     }
 
-    /** As many resident prefixes, spread over all places; they stay until the next {@link #turn}. */
+    /** Returns so many resident prefixes, spread over all places; they stay until the next {@link #turn}. */
     HoldRequest[] paths(int count, int blocks) {
         HoldRequest[] paths = new HoldRequest[count];
         Arrays.setAll(

@@ -22,12 +22,12 @@ import java.util.Optional;
 import java.util.function.ToLongFunction;
 
 /**
- * What the event thread of a router with many engines costs, and whether it grows: one loop and one block tree in this
- * process, real publishers in another.
+ * Cost of the event thread of a router with many engines, and its growth: one loop and one block tree in this process,
+ * real publishers in another.
  *
  * <p>{@code StreamLoad [--minutes 30] [--engines 64] [--blocks 10000]}: first an idle minute, all connected and nobody
- * publishing, then the load, one line for each half minute. CPU is that of the loop's thread (decoding and indexing) and of
- * JeroMQ's I/O thread, each as a share of one core.
+ * publishing, then the load, one line for each half minute. CPU is that of the loop's thread (decoding and indexing)
+ * and of JeroMQ's I/O thread, each as a share of one core.
  */
 final class StreamLoad {
     private static final int WARM_UP_SECONDS = 10;

@@ -23,11 +23,11 @@ import org.zeromq.ZContext;
 import org.zeromq.ZMQ;
 
 /**
- * The other process of {@link StreamLoad} and of {@code safety/load.py}: as many engines as it is told, silent until a byte
- * arrives. An engine is its event sockets and the HTTP routes that a sidecar asks an SGLang.
+ * The other process of {@link StreamLoad} and of {@code safety/load.py}: as many engines as it is told, silent until a
+ * byte arrives. An engine is its event sockets and the HTTP routes that a sidecar asks an SGLang.
  *
- * <p>Each cache holds a window of prompts: every batch stores one and removes the oldest. With a seed, an engine is restarted
- * each minute or so, and loses some batches for good each half minute or so.
+ * <p>Each cache holds a window of prompts: every batch stores one and removes the oldest. With a seed, an engine is
+ * restarted each minute or so, and loses some batches for good each half minute or so.
  */
 final class StreamPublishers {
     private static final int BATCH_BLOCKS = 8;
@@ -80,7 +80,7 @@ final class StreamPublishers {
                     begun = System.nanoTime();
                 }
                 long now = System.nanoTime();
-                // A machine that does other work must not keep it from answering who asks for the past.
+                // Other work on the machine must not keep it from answering replay requests.
                 long mostSent = sent + MOST_AT_ONCE;
                 while (going
                         && sent < mostSent

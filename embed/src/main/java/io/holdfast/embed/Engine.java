@@ -35,8 +35,8 @@ import org.slf4j.LoggerFactory;
 /**
  * One engine of a {@link Fleet}: what it has, and what is held there.
  *
- * <p>Any thread may call its methods, but for {@link #events}. Prompts are given as token ids, and what is held of them are
- * their whole blocks. What it cannot answer since it is only routed to, was removed or failed, it answers with a
+ * <p>Any thread may call its methods, but for {@link #events}. Prompts are given as token ids, and what is held of them
+ * are their whole blocks. What it cannot answer since it is only routed to, was removed or failed, it answers with a
  * {@link RejectedExecutionException} that says so; no answer stays out.
  */
 public final class Engine {
@@ -50,10 +50,10 @@ public final class Engine {
     private final Optional<Controller> controller;
     private final AtomicBoolean hasMail = new AtomicBoolean(true);
     private final AtomicReference<Optional<String>> over = new AtomicReference<>(Optional.empty());
-    /** What refuses those that wait for an answer. */
+    /** Refusals for those that wait for an answer. */
     private final Set<Runnable> waiting = ConcurrentHashMap.newKeySet();
 
-    /** Whether it was removed, as the fleet does it once. */
+    /** True once it was removed, as the fleet does it once. */
     private boolean leaving;
 
     private volatile boolean routed = true;
@@ -93,13 +93,13 @@ public final class Engine {
         return options.id();
     }
 
-    /** Where its events go, where the embedder brings them; for the thread that works for the fleet. */
+    /** Sink for its events, where the embedder brings them; for the thread that works for the fleet. */
     public KvEventSink events() {
         return events(0);
     }
 
     /**
-     * The same for the cache of one data-parallel rank; those below it are followed from now on, too.
+     * Sink for the events of one data-parallel rank's cache; those below it are followed from now on, too.
      *
      * @throws IllegalStateException where it was removed, or the fleet is closed
      */
@@ -124,13 +124,13 @@ public final class Engine {
         return sinks.get(rank);
     }
 
-    /** Whether what is known of its caches is exactly what it has; false before its first event. */
+    /** Returns true if what is known of its caches is exactly what it has; false before its first event. */
     public boolean certain() {
         List<Cache> known = caches;
         return !known.isEmpty() && known.stream().allMatch(Cache::certain);
     }
 
-    /** Why it is certain or not, in a sentence without its full stop. */
+    /** Reason why it is certain or not, in a sentence without its full stop. */
     public String certainty() {
         List<Cache> known = caches;
         return known.stream()
@@ -141,12 +141,17 @@ public final class Engine {
                 .orElse("nobody has worked for the fleet since it was added");
     }
 
-    /** How its events arrive, for each of its caches; empty where the embedder brings them, or before they are listened to. */
+    /**
+     * Subscriptions to its events, one for each of its caches; empty where the embedder brings them, or before they are
+     * listened to.
+     */
     public List<Subscription> subscriptions() {
         return subscriptions;
     }
 
-    /** What a person should mend, in a sentence without its full stop; absent where nothing is known to be wrong. */
+    /**
+     * Fault that a person should mend, in a sentence without its full stop; absent where nothing is known to be wrong.
+     */
     public Optional<String> trouble() {
         return fault().or(() -> trouble)
                 .or(() -> subscriptions.stream()
@@ -155,7 +160,7 @@ public final class Engine {
                         .map(deaf -> "its events do not answer at " + deaf.endpoint()));
     }
 
-    /** Why nothing is decided here any more: a fault of ours, or that it was removed; absent as a rule. */
+    /** Reason why nothing is decided here any more: a fault of ours, or that it was removed; absent as a rule. */
     public Optional<String> fault() {
         return over.get();
     }
@@ -174,22 +179,30 @@ public final class Engine {
                 : new HoldRequest(blocks, lease);
     }
 
-    /** Holds the whole blocks of a prompt; answered when they are held, refused or known to have to wait, with the reason. */
+    /**
+     * Holds the whole blocks of a prompt; answered when they are held, refused or known to have to wait, with the
+     * reason.
+     */
     public CompletionStage<HoldView> hold(int[] tokens, Lease lease) {
         return named(() -> hold(prefix(tokens, lease)));
     }
 
-    /** The same of a {@link #prefix} that was given a requester or a weight. */
+    /** Holds a {@link #prefix} that was given a requester or a weight. */
     public CompletionStage<HoldView> hold(HoldRequest request) {
         return ask(driven -> driven.request(request));
     }
 
-    /** Gives a hold up; answered when it is unpinned, or known to be pinned still; empty where there is no such hold. */
+    /**
+     * Gives a hold up; answered when it is unpinned, or known to be pinned still; empty where there is no such hold.
+     */
     public CompletionStage<Optional<HoldView>> release(long holdId) {
         return ask(driven -> driven.release(holdId));
     }
 
-    /** Gives all holds up and pauses holding until {@link #resume}, through restarts; answered once every unpin has an outcome. */
+    /**
+     * Gives all holds up and pauses holding until {@link #resume}, through restarts; answered once every unpin has an
+     * outcome.
+     */
     public CompletionStage<Released> releaseAll(String reason) {
         return ask(driven -> driven.releaseAll(reason));
     }
@@ -208,8 +221,8 @@ public final class Engine {
     }
 
     /**
-     * Says that a request with this prompt was sent there: at once it prolongs what uses prolong, and whatever events do not
-     * show is learned from it.
+     * Says that a request with this prompt was sent there: at once it prolongs what uses prolong, and whatever events
+     * do not show is learned from it.
      *
      * @return false where that could not be taken: it is only routed to, the prompt is shorter than a block, its blocks
      *     cannot be named yet, or too many wait
@@ -249,7 +262,10 @@ public final class Engine {
         return controller.map(Controller::view);
     }
 
-    /** Whatever else there is to ask; absent for an engine that is only routed to. It is polled by the fleet, and by nobody else. */
+    /**
+     * Whatever else there is to ask; absent for an engine that is only routed to. It is polled by the fleet, and by
+     * nobody else.
+     */
     public Optional<Controller> controller() {
         return controller;
     }
@@ -415,7 +431,7 @@ public final class Engine {
         refuseWaiting();
     }
 
-    /** Lets go of what its controller holds; nothing where it holds nothing. */
+    /** Releases what its controller holds, if it holds anything. */
     CompletionStage<Released> letGo(String reason) {
         return controller.isEmpty() || fault().isPresent()
                 ? CompletableFuture.completedFuture(new Released(0, 0))

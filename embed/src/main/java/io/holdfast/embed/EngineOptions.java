@@ -54,13 +54,13 @@ public record EngineOptions(
                 id, CacheTraits.vllm(), RequestRules.vllm(), BlockNaming.vllm(id), Optional.empty(), Optional.empty());
     }
 
-    /** The same, listened to there. */
+    /** Returns these options with events from a source. */
     public EngineOptions withEvents(EventSource source) {
         return new EngineOptions(id, caches, requests, naming, Optional.of(source), holding);
     }
 
     /**
-     * The same, listened to there, with one cache and nobody to ask for what was missed.
+     * Returns these options with events from one cache, without a place at which to request what was missed.
      *
      * @param endpoint {@code tcp://host:port}
      * @throws IllegalArgumentException with one sentence, where that cannot be one
@@ -69,12 +69,12 @@ public record EngineOptions(
         return withEvents(EventSource.of(endpoint, ""));
     }
 
-    /** The same with another way to name blocks. */
+    /** Returns these options with another way to name blocks. */
     public EngineOptions withNaming(BlockNaming rule) {
         return new EngineOptions(id, caches, requests, rule, events, holding);
     }
 
-    /** The same with prefixes held there. */
+    /** Returns these options with prefixes held there. */
     public EngineOptions withHolding(Holding how) {
         return new EngineOptions(id, caches, requests, naming, events, Optional.of(how));
     }

@@ -34,23 +34,24 @@ public final class Fleet implements AutoCloseable {
     /*
      * Threads
      * -------
-     * One thread works: it calls doWork again and again, reads the sockets there, and so is the only writer of the index and
-     * the only caller of the controllers. Everybody else matches without a lock, or leaves something to be done: what
-     * concerns one engine in its controller's mailbox, what concerns the fleet in a queue here. Both wake the worker.
+     * One thread works: it calls doWork again and again, reads the sockets there, and so is the only writer of the
+     * index and the only caller of the controllers. Everybody else matches without a lock, or leaves something to be
+     * done: what concerns one engine in its controller's mailbox, what concerns the fleet in a queue here. Both wake
+     * the worker.
      *
      * One stream, two namings
      * -----------------------
-     * Each event is decoded once and told twice. Routing asks many engines about one prompt, so it names blocks by their
-     * content, which is the same everywhere and costs one hash a block; an engine is told to pin by its own names, which
-     * differ from engine to engine and cost a SHA-256 a block. An index of the first kind cannot answer for the second:
-     * ghosts, ends of insertions and holes hang on names that the engine may give two blocks of one content. So an engine
-     * that holds has both, and one that is only routed to has the first alone.
+     * Each event is decoded once and told twice. Routing asks many engines about one prompt, so it names blocks by
+     * their content, which is the same everywhere and costs one hash a block; an engine is told to pin by its own
+     * names, which differ from engine to engine and cost a SHA-256 a block. An index of the first kind cannot answer
+     * for the second: ghosts, ends of insertions and holes hang on names that the engine may give two blocks of one
+     * content. So an engine that holds has both, and one that is only routed to has the first alone.
      *
      * Coming and going
      * ----------------
-     * An engine is matched as soon as its cache is in the index, and no more from the call that removes it on; its events are
-     * followed until what it held is let go of, since an unpin must know where its pin is. A cache's id may be given out
-     * again, so a match that sees the roster change looks again.
+     * An engine is matched as soon as its cache is in the index, and no more from the call that removes it on; its
+     * events are followed until what it held is released, since an unpin must know where its pin is. A cache's id may
+     * be given out again, so a match that sees the roster change looks again.
      */
 
     private static final int LONGEST_WAIT_MILLIS = 50;
@@ -71,13 +72,13 @@ public final class Fleet implements AutoCloseable {
     private volatile boolean woken;
     private volatile boolean closed;
 
-    /** Of engines whose blocks have so many tokens, on the machine's own clock. */
+    /** Creates a fleet of engines whose blocks have so many tokens, on the machine's own clock. */
     public Fleet(int blockTokens) {
         this(blockTokens, System::nanoTime);
     }
 
     /**
-     * The same by another clock.
+     * Creates a fleet on another clock.
      *
      * @param blockTokens tokens in a block: SGLang's {@code --page-size}, vLLM's {@code --block-size}
      * @param clock nanoseconds from an origin of its own; readings bear its times
@@ -90,7 +91,7 @@ public final class Fleet implements AutoCloseable {
         this.clock = clock;
     }
 
-    /** How many tokens a block has. */
+    /** Number of tokens in a block. */
     public int blockTokens() {
         return blockTokens;
     }
@@ -106,7 +107,8 @@ public final class Fleet implements AutoCloseable {
     }
 
     /**
-     * Adds an engine, which need not be there yet; any thread, any time. It is followed from the next {@link #doWork} on.
+     * Adds an engine, which need not be there yet; any thread, any time. It is followed from the next
+     * {@link #doWork} on.
      *
      * @throws IllegalArgumentException where there is one of that id
      */
@@ -128,8 +130,8 @@ public final class Fleet implements AutoCloseable {
     }
 
     /**
-     * Removes an engine; any thread, any time. No match finds it any more; what it holds is let go of, and it is followed for
-     * as long as that takes.
+     * Removes an engine; any thread, any time. No match finds it any more; what it holds is released, and it is
+     * followed for as long as that takes.
      *
      * @return answered when it is gone
      */
@@ -158,7 +160,7 @@ public final class Fleet implements AutoCloseable {
     }
 
     /**
-     * Lets go of all that is held anywhere, before the process ends; any thread, while somebody works for the fleet.
+     * Releases all that is held anywhere, before the process ends; any thread, while a thread works for the fleet.
      *
      * @return answered with the sums once every engine has answered
      */
@@ -172,20 +174,23 @@ public final class Fleet implements AutoCloseable {
         return all;
     }
 
-    /** How much of a prompt each engine has cached; any thread. It makes a buffer for the answer: keep one to match often. */
+    /**
+     * Finds how much of a prompt each engine has cached; any thread. It makes a buffer for the answer: keep one to
+     * match often.
+     */
     public PrefixMatch match(int[] tokens) {
         PrefixMatch into = new PrefixMatch();
         match(tokens, into);
         return into;
     }
 
-    /** The same into a buffer of the calling thread's, which allocates nothing. */
+    /** Finds it into a buffer of the calling thread, which allocates nothing. */
     public void match(int[] tokens, PrefixMatch into) {
         match(tokens, 0, tokens.length, ContentNames.NO_NAMESPACE, into);
     }
 
     /**
-     * The same of a part of an array, for a request with a salt or a LoRA adapter.
+     * Finds it for a part of an array, for a request with a salt or a LoRA adapter.
      *
      * @param namespace of both, by {@link ContentNames#namespace(String, String)}
      */
@@ -194,7 +199,7 @@ public final class Fleet implements AutoCloseable {
         into.fill(this);
     }
 
-    /** The same for whoever has the blocks' {@link ContentNames} already, of which {@code count} are meant. */
+    /** Finds it by the {@link ContentNames} of blocks that the caller has already, of which {@code count} are meant. */
     public void matchNames(long[] names, int from, int count, PrefixMatch into) {
         Objects.checkFromIndexSize(from, count, names.length);
         into.fill(this, names, from, count);
@@ -206,8 +211,8 @@ public final class Fleet implements AutoCloseable {
     }
 
     /**
-     * Does what there is to do: applies events, handles mail, decides. One thread calls it again and again, at least some
-     * ten times a second.
+     * Does what there is to do: applies events, handles mail, decides. One thread calls it again and again, at least
+     * some ten times a second.
      *
      * @param timeoutMillis how long to wait, at most, where there is nothing
      * @return how much was done; 0 where there was nothing
@@ -239,9 +244,9 @@ public final class Fleet implements AutoCloseable {
     }
 
     /**
-     * Ends everything; any thread. A {@link #doWork} that is under way comes to its end first. Whatever waits for an answer
-     * gets one. Pins stay as they are, and in the ledger for the next process to release: {@link #letGo} comes before, where
-     * they should not.
+     * Ends everything; any thread. A {@link #doWork} that is under way comes to its end first. Whatever waits for an
+     * answer gets one. Pins stay as they are, and in the ledger for the next process to release: {@link #letGo} comes
+     * before, where they should not.
      */
     @Override
     public void close() {
@@ -253,12 +258,12 @@ public final class Fleet implements AutoCloseable {
         finishIfClosed();
     }
 
-    /** Whether it was closed. */
+    /** Returns true once it was closed. */
     public boolean closed() {
         return closed;
     }
 
-    /** Once, by whoever comes last out of this fleet's work. */
+    /** Runs once, in the thread that comes last out of this fleet's work. */
     private void finishIfClosed() {
         if (closed && working.compareAndSet(false, true)) {
             driven.forEach(engine -> engine.end("the fleet is closed"));
@@ -330,7 +335,7 @@ public final class Fleet implements AutoCloseable {
         runTasks();
     }
 
-    /** Where events are listened to, which takes sockets only once somebody is listened to. */
+    /** Loop that listens to events; it takes sockets only once an engine is listened to. */
     KvEventLoop loop() {
         if (loop.isEmpty()) {
             loop = Optional.of(new KvEventLoop(clock));

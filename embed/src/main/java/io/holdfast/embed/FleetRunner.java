@@ -6,7 +6,7 @@ import java.util.concurrent.ThreadFactory;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Works for a fleet on a thread of the embedder's factory, for whoever has no loop of its own to do it in. */
+/** Works for a fleet on a thread of the embedder's factory, for an embedder that has no loop of its own. */
 public final class FleetRunner implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(FleetRunner.class);
     private static final int WAIT_MILLIS = 50;
@@ -28,7 +28,7 @@ public final class FleetRunner implements AutoCloseable {
         return runner;
     }
 
-    /** Why the fleet is worked for no more; absent while it is, or once that was asked for. */
+    /** Reason why work for the fleet ended; absent while it goes on, or once the end was requested. */
     public Optional<String> fault() {
         return fault;
     }
@@ -53,7 +53,10 @@ public final class FleetRunner implements AutoCloseable {
         }
     }
 
-    /** Ends the work and waits until the fleet is closed. Pins stay: {@link Fleet#letGo} comes before, where they should not. */
+    /**
+     * Ends the work and waits until the fleet is closed. Pins stay: {@link Fleet#letGo} comes before, where they should
+     * not.
+     */
     @Override
     public void close() {
         stopping = true;

@@ -15,15 +15,15 @@ import java.util.concurrent.Executor;
 import java.util.random.RandomGenerator;
 
 /**
- * What it takes to hold prefixes at one engine; for one engine of one fleet.
+ * Parts needed to hold prefixes at one engine; for one engine of one fleet.
  *
  * @param backends the ways to make it keep a prefix
  * @param ledger what it may have pinned for us, on a disk or wherever it outlives the process
  * @param acting where the ledger is written, the backend called and answers are completed; its tasks may block
  * @param settings how much may be held and what is held unasked; absent: {@link ControllerSettings#defaults}
  * @param random tosses the coins of the measurement
- * @param identity which engine the ledger is compared with; absent where it is said later, to {@link Engine#controller}, and
- *     nothing is held or released before that
+ * @param identity which engine the ledger is compared with; absent where it is said later, to {@link
+ *     Engine#controller}, and nothing is held or released before that
  */
 public record Holding(
         Backends backends,
@@ -33,7 +33,7 @@ public record Holding(
         RandomGenerator random,
         Optional<EngineIdentity> identity) {
     /**
-     * By one backend, with a ledger whose owner vouches that it is this engine's.
+     * Holds by one backend, with a ledger whose owner vouches that it is this engine's.
      *
      * @throws IOException when the ledger cannot be read
      */
@@ -42,7 +42,7 @@ public record Holding(
     }
 
     /**
-     * The same by several, of which one was chosen.
+     * Holds by several backends, of which one was chosen.
      *
      * @throws IOException when the ledger cannot be read
      */
@@ -56,17 +56,17 @@ public record Holding(
                 Optional.of(EngineIdentity.VOUCHED_FOR));
     }
 
-    /** The same by other rules. */
+    /** Returns this holding with other rules. */
     public Holding withSettings(ControllerSettings rules) {
         return new Holding(backends, ledger, acting, Optional.of(rules), random, identity);
     }
 
-    /** The same with coins of another source. */
+    /** Returns this holding with coins of another source. */
     public Holding withRandom(RandomGenerator source) {
         return new Holding(backends, ledger, acting, settings, source, identity);
     }
 
-    /** The same where prefixes may be stored anew by requests of our own once they were lost. */
+    /** Returns this holding where our own requests may store prefixes anew once they were lost. */
     public Holding withSender(PrefixSender sender) {
         return new Holding(
                 new Backends(backends.chosen(), backends.earlier(), Optional.of(sender)),
@@ -77,12 +77,12 @@ public record Holding(
                 identity);
     }
 
-    /** The same for an engine that has not said yet which one it is. */
+    /** Returns this holding for an engine that has not said yet which one it is. */
     public Holding withIdentityToCome() {
         return new Holding(backends, ledger, acting, settings, random, Optional.empty());
     }
 
-    /** Whether anybody may want to send what is held, so that its tokens are worth their memory. */
+    /** Returns true if a backend may send what is held, so that its tokens are worth their memory. */
     boolean keepsTokens() {
         return backends.sendsTokens() || backends.chosen() instanceof AutoBackend;
     }

@@ -6,10 +6,11 @@ import io.holdfast.core.index.Tier;
 import java.util.Optional;
 
 /**
- * How much of a prompt each engine has cached: the answer to one {@link Fleet#match}, in a buffer that one thread keeps.
+ * Cached part of a prompt at each engine: the answer to one {@link Fleet#match}, in a buffer that one thread keeps.
  *
- * <p>Neither asking nor reading allocates anything once the buffer has met a prompt as long and as many engines as there are.
- * It is as of one boundary of batches, and does not change afterwards; an engine that was removed since is still in it.
+ * <p>Neither asking nor reading allocates anything once the buffer has met a prompt as long and as many engines as
+ * there are. It is as of one boundary of batches, and does not change afterwards; an engine that was removed since is
+ * still in it.
  */
 public final class PrefixMatch {
     private final Matches matches = new Matches();
@@ -18,17 +19,17 @@ public final class PrefixMatch {
     private int blocks;
     private int blockTokens = 1;
 
-    /** How many whole blocks the prompt has. */
+    /** Number of whole blocks in the prompt. */
     public int blocks() {
         return blocks;
     }
 
-    /** How many tokens of the prompt the engine has, from the first on, on the GPU or in host memory. */
+    /** Tokens of the prompt that the engine has, from the first on, on the GPU or in host memory. */
     public int tokens(Engine engine) {
         return tokens(engine, Tier.HOST);
     }
 
-    /** The same in this tier or nearer ones; of several caches that with the most. */
+    /** Tokens in this tier or nearer ones; the most that one of several caches has. */
     public int tokens(Engine engine, Tier deepest) {
         int[] caches = roster.cachesOf(engine);
         int most = 0;
@@ -38,7 +39,7 @@ public final class PrefixMatch {
         return most * blockTokens;
     }
 
-    /** The same in the cache of one data-parallel rank; 0 for one that is not there. */
+    /** Tokens in the cache of one data-parallel rank; 0 where there is no such rank. */
     public int tokens(Engine engine, int rank, Tier deepest) {
         int[] caches = roster.cachesOf(engine);
         return rank < caches.length ? matches.depthOf(caches[rank], deepest) * blockTokens : 0;

@@ -7,7 +7,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** The engines of a fleet at one moment, in the order in which they were added, and which of the tree's caches are theirs. */
+/**
+ * The engines of a fleet at one moment, in the order in which they were added, and which of the tree's caches are
+ * theirs.
+ */
 final class Roster {
     static final Roster EMPTY = new Roster(List.of(), Map.of());
 
@@ -52,7 +55,7 @@ final class Roster {
         return new Roster(List.copyOf(more), with(engine, NONE));
     }
 
-    /** The same with one more cache of an engine, which is that of its next rank. */
+    /** Returns this roster with one more cache of an engine, which is that of its next rank. */
     Roster withCache(Engine engine, int id) {
         int[] before = cachesOf(engine);
         int[] more = Arrays.copyOf(before, before.length + 1);

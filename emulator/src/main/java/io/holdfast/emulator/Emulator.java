@@ -21,8 +21,9 @@ import org.slf4j.LoggerFactory;
 /**
  * An emulated inference server: SGLang or vLLM on real sockets, with a thread in place of the GPU.
  *
- * <p>It runs one server instance after another on the same ports: a script, a fault or {@link #restart} kills the present
- * one, and the next starts with an empty cache. Closing cuts requests off as well, but leaves no memory segment behind.
+ * <p>It runs one server instance after another on the same ports: a script, a fault or {@link #restart} kills the
+ * present one, and the next starts with an empty cache. Closing cuts requests off as well, but leaves no memory segment
+ * behind.
  */
 public final class Emulator implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(Emulator.class);
@@ -76,7 +77,8 @@ public final class Emulator implements AutoCloseable {
     }
 
     /**
-     * The same by another clock: whoever has the server's clients live by it too can have an hour pass in minutes.
+     * Starts a server on another clock: a caller that also runs the server's clients on it can have an hour pass in
+     * minutes.
      *
      * <p>The engine works and stamps by it. What a script and the faults of a server delay is delayed by the machine's.
      */
@@ -91,12 +93,12 @@ public final class Emulator implements AutoCloseable {
         return uri;
     }
 
-    /** Where the first rank's events are published; each further rank has the next port. */
+    /** Address at which the first rank's events are published; each further rank has the next port. */
     public String eventsEndpoint() {
         return events;
     }
 
-    /** Where the first rank's past batches can be asked for. */
+    /** Address at which the first rank's past batches can be requested. */
     public Optional<String> replayEndpoint() {
         return replay;
     }
@@ -107,10 +109,11 @@ public final class Emulator implements AutoCloseable {
     }
 
     /**
-     * How many batches of events this server instance has published, all ranks together; none while it is down.
+     * Number of batches of events that this server instance has published, all ranks together; 0 while it is down.
      *
-     * <p>What came of the requests that were answered before this call is among them, also what is on its way still: whoever
-     * has handled as many has missed nothing. Blocks for a step of the engine; not to be called on an event loop.
+     * <p>What came of the requests that were answered before this call is among them, also what is on its way still:
+     * whoever has handled as many has missed nothing. Blocks for a step of the engine; not to be called on an event
+     * loop.
      */
     public long publishedBatches() {
         refuseEventLoop();
@@ -121,7 +124,9 @@ public final class Emulator implements AutoCloseable {
         return instance;
     }
 
-    /** Kills this server instance and starts the next; blocks until it serves again, not to be called on an event loop. */
+    /**
+     * Kills this server instance and starts the next; blocks until it serves again, not to be called on an event loop.
+     */
     public void restart() {
         refuseEventLoop();
         restart(Duration.ZERO);
@@ -151,7 +156,7 @@ public final class Emulator implements AutoCloseable {
         log.debug("Looking whether a restart is due: {}", looking);
     }
 
-    /** What is thrown would be kept by a future that nobody looks at. */
+    /** Logs what the work throws; a future that nobody looks at would keep it. */
     private static Runnable logged(Runnable work) {
         return () -> {
             try {

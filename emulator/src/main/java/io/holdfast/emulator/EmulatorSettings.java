@@ -17,7 +17,7 @@ import java.util.Optional;
 import java.util.function.UnaryOperator;
 
 /**
- * What kind of server to emulate, and where.
+ * Settings of the server to emulate, with its addresses.
  *
  * @param kind whose rules
  * @param model the name that it serves its model under
@@ -44,7 +44,7 @@ public record EmulatorSettings(
         Optional<Path> stamps) {
     public static final String MODEL = ApiSettings.DEFAULT_MODEL;
 
-    /** Which engine. */
+    /** Kind of engine. */
     public sealed interface Kind {
         /** The form of its events on the wire. */
         Dialect dialect();
@@ -187,19 +187,19 @@ public record EmulatorSettings(
                 endpoints, kind, model, tokenizer, template, speed, faults, script, value, kvcached, stamps);
     }
 
-    /** The same with its cache in memory under kvcached. */
+    /** Returns these settings with the cache in memory under kvcached. */
     public EmulatorSettings withKvcached(KvcachedSettings value) {
         return new EmulatorSettings(
                 endpoints, kind, model, tokenizer, template, speed, faults, script, seed, Optional.of(value), stamps);
     }
 
-    /** The same that writes its stamps of each streamed answer to a file. */
+    /** Returns these settings for a server that writes its stamps of each streamed answer to a file. */
     public EmulatorSettings withStamps(Path value) {
         return new EmulatorSettings(
                 endpoints, kind, model, tokenizer, template, speed, faults, script, seed, kvcached, Optional.of(value));
     }
 
-    /** The same with other settings of its SGLang. */
+    /** Returns these settings with other settings of the SGLang. */
     public EmulatorSettings withSglang(UnaryOperator<SglangSettings> change) {
         Kind.Sglang now = sglangKind();
         return withKind(new Kind.Sglang(change.apply(now.settings()), now.arrayEvents()));

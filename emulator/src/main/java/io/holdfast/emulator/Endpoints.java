@@ -3,12 +3,12 @@ package io.holdfast.emulator;
 import java.util.OptionalInt;
 
 /**
- * Where an emulated server is found.
+ * Addresses of an emulated server.
  *
  * @param host the address that it listens on
  * @param http its port, 0 for a free one
  * @param events the port of its KV events, 0 for a free one
- * @param replay the port where batches are asked for again, 0 for a free one; without it nowhere
+ * @param replay the port where batches are requested again, 0 for a free one; without it nowhere
  */
 public record Endpoints(String host, int http, int events, OptionalInt replay) {
     public static final String LOOPBACK = "127.0.0.1";

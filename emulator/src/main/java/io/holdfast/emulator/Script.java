@@ -11,11 +11,11 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What happens to a server while it serves, and when: a rehearsal that plays the same way each time.
+ * Acts that happen to a server while it serves, and their times: a rehearsal that plays the same way each time.
  *
  * <p>One line for each act, in any order of time: {@code at SECONDS begin FAULT}, {@code at SECONDS end NAME},
- * {@code at SECONDS restart}. Seconds count from the start and are emulated ones: twice the speed is half the wait. Empty
- * lines and what follows a {@code #} say nothing.
+ * {@code at SECONDS restart}. Seconds count from the start and are emulated ones: twice the speed is half the wait.
+ * Empty lines and what follows a {@code #} say nothing.
  */
 public record Script(List<Act> acts) {
     public static final Script NONE = new Script(List.of());
@@ -25,7 +25,7 @@ public record Script(List<Act> acts) {
     /** One line of it. */
     public record Act(Duration at, Deed deed) {}
 
-    /** What is done. */
+    /** Deed of an act. */
     public sealed interface Deed {
         record Begin(Fault fault) implements Deed {}
 

@@ -30,11 +30,11 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The emulated server's process between two restarts: its ranks with their caches and event sockets, and the HTTP port in
- * front of them.
+ * The emulated server's process between two restarts: its ranks with their caches and event sockets, and the HTTP port
+ * in front of them.
  *
- * <p>It ends as a killed process does: requests in flight are cut off and the caches are lost. When an engine dies of one of
- * its own defects, the ports close as well.
+ * <p>It ends as a killed process does: requests in flight are cut off and the caches are lost. When an engine dies of
+ * one of its own defects, the ports close as well.
  */
 final class ServerInstance<E extends Engine> implements AutoCloseable {
     private static final int TIMEOUT_SECONDS = 30;
@@ -177,7 +177,7 @@ final class ServerInstance<E extends Engine> implements AutoCloseable {
         }
     }
 
-    /** A closed server lets go of its port only when its event loop next looks at its sockets. */
+    /** A closed server releases its port only when its event loop next looks at its sockets. */
     private static void awaitFree(int port) {
         for (int i = 0; i < 10_000 && !isFree(port); i++) {
             LockSupport.parkNanos(200_000);

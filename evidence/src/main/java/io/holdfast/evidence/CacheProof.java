@@ -5,7 +5,7 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 
 /**
- * What the server's own count of cached tokens says: did the baseline lose the prefix, and did pinning keep it.
+ * Proof from the server's own count of cached tokens: did the baseline lose the prefix, and did pinning keep it.
  *
  * <p>An interval is absent when the server did not report cached tokens. That is unknown; it is not a loss of zero.
  *
@@ -48,7 +48,9 @@ public record CacheProof(Optional<Interval> exposure, Optional<Interval> mechani
         return new CacheProof(mean("a baseline loss", baselineLosses), mean("a pinned gain", pinnedGains), threshold);
     }
 
-    /** The threshold for an engine's block size: one block of an average prompt, and half a percentage point at least. */
+    /**
+     * The threshold for an engine's block size: one block of an average prompt, and half a percentage point at least.
+     */
     public static double threshold(int blockTokens, double averagePromptTokens) {
         if (blockTokens < 1 || !(averagePromptTokens >= 1)) {
             throw new IllegalArgumentException("A threshold needs a block and a prompt of at least one token, not "
@@ -57,12 +59,12 @@ public record CacheProof(Optional<Interval> exposure, Optional<Interval> mechani
         return Math.max(FINEST_THRESHOLD, blockTokens / averagePromptTokens);
     }
 
-    /** Whether the baseline really lost prefix tokens. */
+    /** Answers whether the baseline really lost prefix tokens. */
     public Answer exposed() {
         return answer(exposure);
     }
 
-    /** Whether pinned legs really kept prefix tokens that the baseline lost. */
+    /** Answers whether pinned legs really kept prefix tokens that the baseline lost. */
     public Answer kept() {
         return answer(mechanism);
     }

@@ -1,7 +1,7 @@
 package io.holdfast.evidence;
 
 /**
- * What counts as an effect, fixed before the experiment runs.
+ * Bounds of what counts as an effect, fixed before the experiment runs.
  *
  * @param delta the smallest log ratio that matters; anything inside it counts as nothing
  * @param alpha the level of the t test after Holm's correction

@@ -4,10 +4,10 @@ import java.util.Arrays;
 import java.util.stream.DoubleStream;
 
 /**
- * What the lives of an experiment measured: one log ratio per life.
+ * Measurements of an experiment's lives: one log ratio per life.
  *
- * <p>Of a pair it is {@code ln(second leg) - ln(first leg)}; of a block the mean logarithm of its pinned legs less that of
- * its baseline legs.
+ * <p>Of a pair it is {@code ln(second leg) - ln(first leg)}; of a block the mean logarithm of its pinned legs less that
+ * of its baseline legs.
  *
  * <p>The measured value must be one of which less is better (a latency). For one of which more is better (throughput)
  * hand in the negated log ratios.
@@ -82,12 +82,12 @@ public final class CrossoverData {
         };
     }
 
-    /** Those that have the effect and what the order does added to it, as {@code BP} pairs have. */
+    /** Ratios in which the effect of the order adds to that of pinning, as in {@code BP} pairs. */
     double[] withOrder() {
         return normal.clone();
     }
 
-    /** Those that have what the order does and the effect taken from it, as {@code PB} pairs have. */
+    /** Ratios in which the effect of pinning is taken from that of the order, as in {@code PB} pairs. */
     double[] againstOrder() {
         return design == Design.BLOCKS
                 ? DoubleStream.of(reversed).map(ratio -> -ratio).toArray()

@@ -9,12 +9,12 @@ import java.util.OptionalInt;
 import java.util.random.RandomGenerator;
 
 /**
- * The order in which server lives run their legs: rounds that each hold every {@link PairOrder} of a {@link Design} once.
+ * Order in which server lives run their legs: rounds that each hold every {@link PairOrder} of a {@link Design} once.
  *
  * <p>Within a round the order is drawn by chance, so that a drift over the day falls on all of them alike.
  *
- * @param looks after how many rounds the data is looked at, the last of them after all; none where that is the only look.
- *     Declared before the run, since who looks when he likes stops when it pleases him
+ * @param looks after how many rounds the data is looked at, the last of them after all; none where that is the only
+ *     look. Declared before the run, since who looks when he likes stops when it pleases him
  */
 public record CrossoverPlan(List<List<PairOrder>> rounds, List<Integer> looks) {
     public CrossoverPlan {
@@ -75,7 +75,10 @@ public record CrossoverPlan(List<List<PairOrder>> rounds, List<Integer> looks) {
         return new CrossoverPlan(Collections.nCopies(pairs, List.of(PairOrder.AA)));
     }
 
-    /** The same, looked at after so many rounds each time and never between; none for a single look at its end. */
+    /**
+     * Returns this plan, looked at after so many rounds each time and never between; an empty list is one look at its
+     * end.
+     */
     public CrossoverPlan lookedAt(List<Integer> after) {
         return new CrossoverPlan(rounds, after);
     }
@@ -90,7 +93,7 @@ public record CrossoverPlan(List<List<PairOrder>> rounds, List<Integer> looks) {
                 .findFirst();
     }
 
-    /** Whether all pairs are A/A, so that nothing in it can show an effect. */
+    /** Returns true if all pairs are A/A, so that nothing in the plan can show an effect. */
     public boolean isOnlyControls() {
         return !rounds.isEmpty() && design() == Design.CONTROLS;
     }
@@ -112,7 +115,7 @@ public record CrossoverPlan(List<List<PairOrder>> rounds, List<Integer> looks) {
         return at < 0 ? OptionalInt.empty() : OptionalInt.of(at + 1);
     }
 
-    /** How many lives there are at a look, counted from 1. */
+    /** Number of lives at a look, counted from 1. */
     public int livesAt(int look) {
         return allLooks().get(look - 1) * design().round().size();
     }

@@ -3,8 +3,8 @@ package io.holdfast.evidence;
 /** Notices that values which strayed around zero stray to one side now. */
 public final class CumulativeSum {
     /*
-     * Page's cumulative sum: what a value exceeds the slack by is added up, and never falls below zero. A single odd value
-     * is forgotten; a lasting shift by more than the slack reaches the limit soon.
+     * Page's cumulative sum: what a value exceeds the slack by is added up, and never falls below zero. A single odd
+     * value is forgotten; a lasting shift by more than the slack reaches the limit soon.
      */
     private final double slack;
     private final double limit;
@@ -16,13 +16,13 @@ public final class CumulativeSum {
         this.limit = limit;
     }
 
-    /** Whether the limit is reached with this value. */
+    /** Adds a value; returns true if the limit is reached with it. */
     public boolean add(double value) {
         sum = Math.max(0, sum + Finite.value("a value", value) - slack);
         return sum >= limit;
     }
 
-    /** Whether it is so near to the limit that a shift may have begun. */
+    /** Returns true if the sum is so near to the limit that a shift may have begun. */
     public boolean doubtful() {
         return sum >= limit / 2;
     }

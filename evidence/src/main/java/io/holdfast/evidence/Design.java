@@ -2,7 +2,7 @@ package io.holdfast.evidence;
 
 import java.util.List;
 
-/** Which orders of legs an experiment has, and so what its data can show. */
+/** Orders of legs that an experiment has, which decide what its data can show. */
 public enum Design {
     /** A/A, normal and reversed pairs: the order's part is measured and taken out. */
     CROSSOVER,
@@ -29,7 +29,7 @@ public enum Design {
         };
     }
 
-    /** Whether its data can free an effect from the order of the legs. */
+    /** Returns true if the data can free an effect from the order of the legs. */
     public boolean canDecide() {
         return this == CROSSOVER || this == BLOCKS || this == FRESH_LEGS;
     }

@@ -11,16 +11,16 @@ import java.util.function.ToDoubleFunction;
  * What levels say of each other
  * =============================
  *
- * The placebo. Where nothing is evicted a hold has nothing to win, so a gain there has another cause. A gain that is shown and
- * matters: another cause is at work, of unknown size elsewhere, and no level is REAL. Otherwise the placebo's bound says how
- * large a gain of another cause may be, and that takes REAL only from those levels whose interval does not lie beyond the bound:
- * from these a cause of that size would leave nothing. A placebo that is sure has a bound near 0, one that cannot tell a far one,
- * and asks for its own missing pairs. Both a gain and the bound are held to 1 % on their side, since a false REAL may be that frequent. A
- * loss at the placebo explains no gain.
+ * The placebo. Where nothing is evicted a hold has nothing to win, so a gain there has another cause. A gain that is
+ * shown and matters: another cause is at work, of unknown size elsewhere, and no level is REAL. Otherwise the placebo's
+ * bound says how large a gain of another cause may be, and that takes REAL only from those levels whose interval does
+ * not lie beyond the bound: from these a cause of that size would leave nothing. A placebo that is sure has a bound
+ * near 0, one that cannot tell a far one, and asks for its own missing pairs. Both a gain and the bound are held to 1 %
+ * on their side, since a false REAL may be that frequent. A loss at the placebo explains no gain.
  *
- * The trend. A full cache loses what it is asked for at once, which is a step at a pressure of 1; elsewhere the effect may grow
- * evenly with the logarithm of the pressure. One of the two has to be shown. A step is tested by Welch's t with the degrees of
- * freedom of the levels.
+ * The trend. A full cache loses what it is asked for at once, which is a step at a pressure of 1; elsewhere the effect
+ * may grow evenly with the logarithm of the pressure. One of the two has to be shown. A step is tested by Welch's t
+ * with the degrees of freedom of the levels.
  */
 
 /**
@@ -70,7 +70,7 @@ public record DoseResponse(List<Level> levels) {
             this(pressure, effect, se, df, pressure <= MOST_PLACEBO_PRESSURE);
         }
 
-        /** The same, declared to be one before it was measured. */
+        /** Returns this level as a placebo; it has to be declared before it is measured. */
         public Level asPlacebo() {
             return new Level(pressure, effect, se, df, true);
         }
@@ -96,7 +96,7 @@ public record DoseResponse(List<Level> levels) {
             return Math.min(0, interval(BOUND).low());
         }
 
-        /** What the level says as a placebo. */
+        /** Reads this level as a placebo. */
         public PlaceboAnswer asked(double delta) {
             if (interval(BOUND).below(0) && effect <= -delta) {
                 return PlaceboAnswer.GAIN;
@@ -105,8 +105,8 @@ public record DoseResponse(List<Level> levels) {
         }
 
         /**
-         * The pairs of each order that would find a gain here as small as matters; more than there are. Absent where no practical
-         * number would.
+         * The pairs of each order that would find a gain here as small as matters; more than there are. Absent where no
+         * practical number would.
          */
         public OptionalInt pairsToTell(double delta) {
             return beyondThese(RequiredPairs.toDetect(pairSd(), delta));
@@ -136,7 +136,7 @@ public record DoseResponse(List<Level> levels) {
         }
     }
 
-    /** What a level with memory to spare says of another cause than kept cache. */
+    /** Evidence that a level with memory to spare gives of another cause than kept cache. */
     public enum PlaceboAnswer {
         /** Shown to do nothing that matters. */
         NOTHING,
@@ -146,7 +146,7 @@ public record DoseResponse(List<Level> levels) {
         GAIN
     }
 
-    /** What the effect does over memory pressure. */
+    /** Course of the effect over memory pressure. */
     public enum Trend {
         /** It comes with a full cache. */
         STEP,
@@ -176,7 +176,8 @@ public record DoseResponse(List<Level> levels) {
     }
 
     /**
-     * Why the sweep does not support that kept cache caused the effect of one level; absent when it does, or cannot tell.
+     * Why the sweep does not support that kept cache caused the effect of one level; absent when it does, or cannot
+     * tell.
      *
      * @param of the interval of that level's effect
      */
@@ -192,7 +193,7 @@ public record DoseResponse(List<Level> levels) {
                                                 : level.pairsToTell(delta))));
     }
 
-    /** Why the sweep supports it at none of its levels; absent when it may. */
+    /** Reason why the sweep supports the effect at none of its levels; absent when it may. */
     public Optional<String> refutation(double delta) {
         return levels.stream()
                 .filter(level -> level.placebo() && level.asked(delta) == PlaceboAnswer.GAIN)
@@ -210,7 +211,7 @@ public record DoseResponse(List<Level> levels) {
                         : Optional.empty());
     }
 
-    /** What the placebo leaves open where it takes nothing from a level; absent when it is sure. */
+    /** Doubt that the placebo leaves open where it takes nothing from a level; absent when the placebo is sure. */
     public Optional<String> caution(double delta) {
         return placebo()
                 .filter(level -> level.asked(delta) == PlaceboAnswer.UNKNOWN)
@@ -234,7 +235,7 @@ public record DoseResponse(List<Level> levels) {
                 : "no practical number of pairs would tell, so run more cycles a leg at that level";
     }
 
-    /** Whether the effect comes with pressure, as what kept cache saves does. */
+    /** Tells whether the effect comes with pressure, as what kept cache saves does. */
     public Trend trend() {
         if (!bearsALine()) {
             return Trend.UNASKED;
@@ -285,7 +286,7 @@ public record DoseResponse(List<Level> levels) {
         return x * x;
     }
 
-    /** What the sweep lacks to be asked that, a sentence each. */
+    /** Lists what the sweep lacks to answer its question, a sentence each. */
     public List<String> lacks() {
         List<String> lacks = new ArrayList<>();
         if (levels.stream().noneMatch(Level::placebo)) {
@@ -300,7 +301,7 @@ public record DoseResponse(List<Level> levels) {
         return lacks;
     }
 
-    /** Where every level is beyond a full cache, or none is, a flat effect is what is expected. */
+    /** Returns false where every level is beyond a full cache, or no level is: there a flat effect is expected. */
     private boolean bearsALine() {
         return pressures() >= FEWEST_LEVELS
                 && levels.stream().anyMatch(level -> level.pressure() <= 1)

@@ -10,20 +10,21 @@ import java.util.Optional;
  * Drift
  * =====
  *
- * A life is one observation, as everywhere: its baseline legs share whatever sets it apart from other lives, so a line through the
- * legs themselves would take a few lives that happen to lie in a row for a trend.
+ * A life is one observation, as everywhere: its baseline legs share whatever sets it apart from other lives, so a line
+ * through the legs themselves would take a few lives that happen to lie in a row for a trend.
  *
- * Where a baseline leg stands is taken out. It is the first of BP, the second of PB, and both of AA; so lives are compared with
- * those of their own order only, and being second, whatever it does, is the same in all of these. One common slope is fitted
- * through the orders, each with a level of its own, and judged by the scatter that is left.
+ * Where a baseline leg stands is taken out. It is the first of BP, the second of PB, and both of AA; so lives are
+ * compared with those of their own order only, and being second, whatever it does, is the same in all of these. One
+ * common slope is fitted through the orders, each with a level of its own, and judged by the scatter that is left.
  *
- * Both significant and large. A machine in a calm room shows a drift of a tenth of a percent significantly, which moves nothing;
- * so what the fit comes to over the whole run has to be as large as an effect that matters. Where lives lie far apart only a
- * large drift can be told from chance: with lives 10 % apart, fifteen of them show one of 10 % in one run of five.
+ * Both significant and large. A machine in a calm room shows a drift of a tenth of a percent significantly, which moves
+ * nothing; so what the fit comes to over the whole run has to be as large as an effect that matters. Where lives lie
+ * far apart only a large drift can be told from chance: with lives 10 % apart, fifteen of them show one of 10 % in one
+ * run of five.
  */
 
 /**
- * What became of the baseline over a run, by the means of its lives.
+ * Change of the baseline over a run, by the means of its lives.
  *
  * @param change the fitted change from the first life to the last, as a log ratio
  * @param p the two-sided p of its slope by Student's t
@@ -74,7 +75,7 @@ public record Drift(double change, double p) {
         return Optional.of(new Drift(slope * (last - first), p));
     }
 
-    /** Whether it is both beyond chance and as large as an effect that matters. */
+    /** Returns true if the change is both beyond chance and as large as an effect that matters. */
     public boolean matters(Criteria criteria) {
         return p < LEVEL && Math.abs(change) >= criteria.delta();
     }

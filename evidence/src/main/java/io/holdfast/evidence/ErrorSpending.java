@@ -3,20 +3,20 @@ package io.holdfast.evidence;
 import java.util.Arrays;
 
 /**
- * How sure each of several looks at growing data has to be, so that all of them together are wrong no more often than is
+ * Confidence that each of several looks at growing data needs, so that all together are wrong no more often than
  * allowed. One-sided.
  */
 public final class ErrorSpending {
     /*
-     * Who looks twenty times at 5 % each finds something in one of three series of nothing. So the error that is allowed in
-     * all is spent a little at each look, by a function of the part of the data that is there (Lan and DeMets): its cube root,
-     * for what is mostly plain at the first looks and may be looked at for long all the same. What
-     * remains is to find the bound at which a look spends just its part. The sum behind the estimate is a random walk whose
-     * steps are independent, so the density of walks that have not crossed yet is carried from look to look: convolved with
-     * a step's density, and cut at the bound.
+     * Who looks twenty times at 5 % each finds something in one of three series of nothing. So the error that is
+     * allowed in all is spent a little at each look, by a function of the part of the data that is there (Lan and
+     * DeMets): its cube root, for what is mostly plain at the first looks and may be looked at for long all the same.
+     * What remains is to find the bound at which a look spends just its part. The sum behind the estimate is a random
+     * walk whose steps are independent, so the density of walks that have not crossed yet is carried from look to look:
+     * convolved with a step's density, and cut at the bound.
      *
-     * A bound is kept as the probability of what lies beyond it and not as a factor, since the spread is estimated: whoever
-     * applies it to few values takes Student's quantile of the same probability.
+     * A bound is kept as the probability of what lies beyond it and not as a factor, since the spread is estimated:
+     * whoever applies it to few values takes Student's quantile of the same probability.
      */
     private static final double STEP = 0.02;
     private static final double FARTHEST = 5;

@@ -36,11 +36,11 @@ import java.util.stream.DoubleStream;
  * covers 74 to 86 % where it promises 95; Student's interval holds its promise, and the permutation test guards it
  * where the noise is not normal. Below four pairs per order that guard cannot pass: the smallest possible p is 0.1.
  *
- * Other designs. A block has both arms twice, so that an even drift cancels in it; what its first leg pays alone pulls BPPB
- * and PBBP to opposite sides, as being second does with BP and PB. So blocks are fitted as the two orders are, with the
- * sign of PBBP turned. Where each leg has a process of its own, no leg has another before it: the effect is the mean of all
- * pairs, pinned against baseline, and its guard deals signs and not labels. Neither has A/A pairs, nor a lambda: each order
- * by itself is then its own estimate.
+ * Other designs. A block has both arms twice, so that an even drift cancels in it; what its first leg pays alone pulls
+ * BPPB and PBBP to opposite sides, as being second does with BP and PB. So blocks are fitted as the two orders are,
+ * with the sign of PBBP turned. Where each leg has a process of its own, no leg has another before it: the effect is
+ * the mean of all pairs, pinned against baseline, and its guard deals signs and not labels. Neither has A/A pairs, nor
+ * a lambda: each order by itself is then its own estimate.
  *
  * What is absent. A quantity that the data cannot give (no AA pairs, one value only) is empty. It is never 0 or NaN.
  */
@@ -94,7 +94,7 @@ public final class Estimate {
         return data;
     }
 
-    /** What pinning does, freed from the order of the legs; negative is less, which is better. */
+    /** Effect of pinning, freed from the order of the legs; negative is less, which is better. */
     public OptionalDouble effect() {
         return hasBothOrders()
                 ? OptionalDouble.of(isOfFreshLegs() ? all.mean() : (bp.mean() - pb.mean()) / 2)
@@ -160,7 +160,10 @@ public final class Estimate {
         return hodgesLehmann.flatMap(HodgesLehmann::ci95);
     }
 
-    /** What a benchmark of one order alone would claim: that with the baseline first, or the other where there is none. */
+    /**
+     * Claim of a benchmark of one order alone: the order with the baseline first, or the other where there is no such
+     * pair.
+     */
     public OptionalDouble naive() {
         if (isOfBlocks()) {
             return OptionalDouble.empty();
@@ -181,7 +184,7 @@ public final class Estimate {
         return percent(naive());
     }
 
-    /** What being second does, measured by the AA pairs alone. */
+    /** Effect of being second, measured by the AA pairs alone. */
     public OptionalDouble orderBias() {
         return aa.isEmpty() ? OptionalDouble.empty() : OptionalDouble.of(aa.mean());
     }
@@ -195,8 +198,8 @@ public final class Estimate {
     }
 
     /**
-     * What being second does, as the two orders show it: the order bias plus half the carry-over. Of blocks, what the place
-     * in a block does.
+     * Effect of being second, as the two orders show it: the order bias plus half the carry-over. For blocks, the
+     * effect of the place in a block.
      */
     public OptionalDouble crossedOrderBias() {
         return hasBothOrders() ? OptionalDouble.of((bp.mean() + pb.mean()) / 2) : OptionalDouble.empty();
@@ -212,7 +215,7 @@ public final class Estimate {
                 Interval.around(crossedOrderBias().getAsDouble(), new StudentT(pool.freedom()).factor(0.95) * se));
     }
 
-    /** What a pinned leg leaves behind for the leg after it. */
+    /** Effect of a pinned leg on the leg after it. */
     public OptionalDouble carryOver() {
         return hasBothOrders() && !aa.isEmpty()
                 ? OptionalDouble.of(bp.mean() + pb.mean() - 2 * aa.mean())
@@ -227,8 +230,8 @@ public final class Estimate {
     }
 
     /**
-     * The effect as the normal order alone shows it against AA; free of carry-over. Without A/A, in designs that need none, as
-     * that order shows it.
+     * The effect as the normal order alone shows it against AA; free of carry-over. Without A/A, in designs that need
+     * none, as that order shows it.
      */
     public OptionalDouble tauNormal() {
         if (data.design() != Design.CROSSOVER) {
@@ -258,19 +261,21 @@ public final class Estimate {
         return aa.isEmpty() || pb.isEmpty() ? OptionalDouble.empty() : OptionalDouble.of(aa.mean() - pb.mean());
     }
 
-    /** The standard deviation of the log ratios of pairs, common to BP and PB: what the number of pairs works against. */
+    /**
+     * The standard deviation of the log ratios of pairs, common to BP and PB: what the number of pairs works against.
+     */
     public OptionalDouble pairSd() {
         Moments.Pool pool = spread();
         return pool.freedom() > 0 ? OptionalDouble.of(Math.sqrt(pool.variance())) : OptionalDouble.empty();
     }
 
     /**
-     * The effect to show with its interval: that of both orders, or, where pinned legs were shown to leave something behind,
-     * that of the normal order, which is free of it.
+     * The effect to show with its interval: that of both orders, or, where pinned legs were shown to leave something
+     * behind, that of the normal order, which is free of it.
      *
-     * <p>Whether something is left behind is itself decided by the data, by chance in one experiment of twenty, and just those
-     * have a normal order that lies far off. Its interval alone would cover too seldom then; so it is stretched to hold that of
-     * both orders as well.
+     * <p>Whether something is left behind is itself decided by the data, by chance in one experiment of twenty, and
+     * just those have a normal order that lies far off. Its interval alone would cover too seldom then; so it is
+     * stretched to hold that of both orders as well.
      */
     public Optional<Shown> shown() {
         boolean leftBehind = carryOverCi95().filter(Interval::excludesZero).isPresent();

@@ -38,9 +38,9 @@ public record Experiment(
     }
 
     /**
-     * Of the pinned legs, those whose prefix was gone before their end.
+     * Pinned legs whose prefix was gone before their end.
      *
-     * @param why the first reason that whoever holds gave; absent where nobody gave one
+     * @param why the first reason that a backend gave; absent where there is no reason
      */
     public record LostHolds(int lost, int pinnedLegs, Optional<String> why) {
         /** All were kept, as far as is known. */
@@ -66,7 +66,7 @@ public record Experiment(
                 LostHolds.NONE);
     }
 
-    /** The same for another metric of the same legs. */
+    /** Returns this experiment with another metric of the same legs. */
     public Experiment withData(CrossoverData other) {
         return new Experiment(
                 other,
@@ -80,7 +80,7 @@ public record Experiment(
                 lostHolds);
     }
 
-    /** The same for an arm that claims to hold nothing: a switch of any other kind, or none. */
+    /** Returns this experiment for an arm that claims to hold nothing: a switch of any other kind, or no switch. */
     public Experiment withoutHold() {
         return new Experiment(
                 data,

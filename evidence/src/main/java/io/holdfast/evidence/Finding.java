@@ -23,7 +23,7 @@ public enum Finding {
         this.gravity = gravity;
     }
 
-    /** Whether this weighs more than {@code other} when several findings are put into one. */
+    /** Returns true if this weighs more than {@code other} when several findings are put into one. */
     boolean isWorseThan(Finding other) {
         return gravity > other.gravity;
     }

@@ -18,17 +18,17 @@ public record Interval(double low, double high) {
         return low > 0 || high < 0;
     }
 
-    /** Whether all of it is smaller than {@code value}. */
+    /** Returns true if all of the interval is smaller than {@code value}. */
     public boolean below(double value) {
         return high < value;
     }
 
-    /** Whether all of it is larger than {@code value}. */
+    /** Returns true if all of the interval is larger than {@code value}. */
     public boolean above(double value) {
         return low > value;
     }
 
-    /** Whether all of it lies strictly between {@code -delta} and {@code delta}. */
+    /** Returns true if all of the interval lies strictly between {@code -delta} and {@code delta}. */
     public boolean within(double delta) {
         return low > -delta && high < delta;
     }

@@ -32,24 +32,24 @@ import java.util.OptionalInt;
  * reading, since they claim no cause; a warning says what was not known.
  *
  * What claims no hold needs none shown. An arm that switches something else than a hold is judged by the latency alone:
- * rules 5 and 6 do not apply to it, and rule 4 asks for neither exposure nor mechanism, and for everything else.
+ * rules 5 and 6 do not apply to it, and rule 4 asks for neither exposure nor mechanism, but for everything else.
  *
- * A plan is kept. Whoever may stop when the numbers please finds an effect where there is none, so data that ends before
- * its plan does gives its estimates and no finding.
+ * A plan is kept. Whoever may stop when the numbers please finds an effect where there is none, so data that ends
+ * before its plan does gives its estimates and no finding.
  *
  * A/A only takes away. AA pairs enter rule 4 through conditions that are added to those of the two orders. Whatever
  * the AA pairs measure, no experiment becomes REAL that the two orders alone would not allow.
  *
  * Harm mirrors gain. By the interval of the effect alone, two or three of a hundred noisy experiments in which nothing
- * happens would be called HARMFUL; with both orders asked for themselves, as rule 4 does, it is fewer than one in two
- * hundred. No cause and no p value are asked for: harm need not be explained to be avoided.
+ * happens would be called HARMFUL; with both orders required on their own, as rule 4 does, it is fewer than one in two
+ * hundred. No cause and no p value are required: harm need not be explained to be avoided.
  *
- * Other designs, the same rules. Blocks and pairs of fresh legs have no A/A pairs and need none: both kinds of block, or both
- * orders, have to show the effect, each by itself. What they cannot show, that a leg leaves something behind, they are not
- * asked for.
+ * Other designs, the same rules. Blocks and pairs of fresh legs have no A/A pairs and need none: both kinds of block,
+ * or both orders, have to show the effect, each by itself. What they cannot show, that a leg leaves something behind,
+ * they are not asked for.
  *
- * One level. The intervals that decide are as sure as the level of the t test asks, where that is lower than the usual one:
- * at one of several looks at growing data each may err only a part of what all may.
+ * One level. The intervals that decide are as sure as the level of the t test asks, where that is lower than the usual
+ * one: at one of several looks at growing data each may err only a part of what all may.
  *
  * Several measures, one rule. The interval bounds the effect, the t test is corrected for the number of primary
  * metrics (Holm), and the permutation test guards both where noise is not normal. The permutation p is not corrected:
@@ -60,13 +60,13 @@ import java.util.OptionalInt;
 public final class Judge {
     private static final double PERMUTATION_LEVEL = 0.05;
 
-    /** How many times the pairs that find an effect are worth running to show that there is none. */
+    /** Most times as many pairs as find an effect that are worth running to show that there is no effect. */
     private static final int MOST_FOR_MARGINS = 5;
 
     private final Experiment experiment;
     private final Criteria criteria;
     private final Estimate estimate;
-    /** Of the intervals that decide. */
+    /** Confidence of the intervals that decide. */
     private final double confidence;
 
     private Judge(Experiment experiment, Criteria criteria) {
@@ -161,7 +161,7 @@ public final class Judge {
         return tooImprecise(of, of.effect < 0 ? doubts : doubtsAboutHarm);
     }
 
-    /** Why the latency alone does not show a gain; empty when it does. */
+    /** Reasons why the latency alone does not show a gain; empty when it does. */
     private List<String> doubtsAboutGain(Complete of) {
         List<String> doubts = new ArrayList<>();
         if (!of.interval.below(0)) {
@@ -186,7 +186,7 @@ public final class Judge {
         return doubts;
     }
 
-    /** Why the latency does not show harm; empty when it does. */
+    /** Reasons why the latency does not show harm; empty when it does. */
     private List<String> doubtsAboutHarm(Complete of) {
         List<String> doubts = new ArrayList<>();
         if (!of.interval.above(0)) {
@@ -225,7 +225,7 @@ public final class Judge {
         return design() == Design.CROSSOVER ? " against A/A" : "";
     }
 
-    /** As in {@code orders (normal -20 %, reversed -19 %)}. */
+    /** Writes {@code orders (normal -20 %, reversed -19 %)}, for example. */
     private String bothOrders(Complete of) {
         return (isOfBlocks()
                         ? "kinds of block (baseline first %s, pinned first %s)"
@@ -241,7 +241,7 @@ public final class Judge {
         return design() == Design.BLOCKS;
     }
 
-    /** As in {@code 95 % CI}. */
+    /** Writes {@code 95 % CI}, for example. */
     private String ci() {
         return ci(confidence);
     }
@@ -251,7 +251,7 @@ public final class Judge {
                 + " % CI";
     }
 
-    /** As in {@code 5 %}. */
+    /** Writes {@code 5 %}, for example. */
     private static String level(double level) {
         return new DecimalFormat("0.##", DecimalFormatSymbols.getInstance(Locale.ROOT)).format(100 * level) + " %";
     }
@@ -374,7 +374,7 @@ public final class Judge {
                 OptionalInt.of(criteria.minimumPerOrder()));
     }
 
-    /** As in {@code 3 AA, 4 BP and 4 PB pairs}. */
+    /** Writes {@code 3 AA, 4 BP and 4 PB pairs}, for example. */
     private static String counts(CrossoverData data) {
         List<String> counts = data.design().round().stream()
                 .map(order -> data.count(order) + " " + order)
@@ -396,9 +396,9 @@ public final class Judge {
      * The pairs of each order that would find an effect of delta with 80 % power, and that would also show an effect
      * as small as the measured one to lie inside the margins. More than there are, in any case.
      *
-     * <p>It is advice only where pairs are what is lacking. Legs that lost their holds differ from those that kept them by more
-     * than noise, however many there are. And the nearer the effect lies under its margin, the more pairs it takes to set the two
-     * apart, without an end.
+     * <p>It is advice only where pairs are what is lacking. Legs that lost their holds differ from those that kept them
+     * by more than noise, however many there are. And the nearer the effect lies under its margin, the more pairs it
+     * takes to set the two apart, without an end.
      */
     private Advice advice(Complete of) {
         int lost = experiment.lostHolds().lost();
@@ -527,7 +527,7 @@ public final class Judge {
         return warnings;
     }
 
-    /** What a leg leaves behind. */
+    /** Effect that a leg leaves behind. */
     private record CarryOver(double value, Interval ci95) {
         boolean isProven() {
             return ci95.excludesZero();

@@ -48,7 +48,7 @@ public record LinearFit(double intercept, double slope, double slopeSe, int df) 
         return Optional.of(new LinearFit(yMean - slope * xMean, slope, Math.sqrt(squares / df / xx), df));
     }
 
-    /** Where the slope lies with this confidence. */
+    /** Interval in which the slope lies with this confidence. */
     public Interval slopeInterval(double confidence) {
         return Interval.around(slope, new StudentT(df).factor(confidence) * slopeSe);
     }

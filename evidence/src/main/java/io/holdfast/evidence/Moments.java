@@ -28,7 +28,7 @@ record Moments(int count, double mean, double squares) {
         return count == 0;
     }
 
-    /** How many values are left to judge the spread by, once the mean is taken from them. */
+    /** Number of values left to judge the spread by, once the mean is taken from them. */
     int freedom() {
         return Math.max(0, count - 1);
     }

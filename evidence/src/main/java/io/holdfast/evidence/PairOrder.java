@@ -1,8 +1,8 @@
 package io.holdfast.evidence;
 
 /**
- * The measured legs of a server life, in the order in which it runs them: a pair, or a block of four. Their letters are their
- * legs, P for a pinned one.
+ * The measured legs of a server life, in the order in which it runs them: a pair, or a block of four. Their letters are
+ * their legs, P for a pinned one.
  */
 public enum PairOrder {
     /** Baseline twice: shows what being second does by itself. */
@@ -16,12 +16,12 @@ public enum PairOrder {
     /** A block that begins and ends with pinned legs; elsewhere it is called BAAB. */
     PBBP;
 
-    /** How many measured legs it has. */
+    /** Number of measured legs. */
     public int legs() {
         return name().length();
     }
 
-    /** Whether the leg at a position, from 1, is a pinned one. */
+    /** Returns true if the leg at a position, from 1, is a pinned one. */
     public boolean isPinned(int position) {
         return name().charAt(position - 1) == 'P';
     }

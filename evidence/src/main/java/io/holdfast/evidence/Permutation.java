@@ -32,7 +32,7 @@ public record Permutation(long extreme, long relabelings, boolean exact) {
         return ways.isPresent() ? deal.everyWay(ways.getAsLong()) : deal.draws(random);
     }
 
-    /** The same of one sample, where chance gives each value its sign. */
+    /** Tests one sample, where chance gives each value its sign. */
     static Permutation ofSigns(double[] values, RandomGenerator random) {
         double total = 0;
         double size = 0;

@@ -3,7 +3,7 @@ package io.holdfast.evidence;
 import java.util.OptionalInt;
 import java.util.function.IntPredicate;
 
-/** How many pairs of each order an experiment needs before it can tell, and what it can tell with so many. */
+/** Pairs of each order that an experiment needs before it can tell, and what it can tell with so many. */
 public final class RequiredPairs {
     /** Nobody runs more server lives than this. */
     private static final int MOST = 100_000;
@@ -41,7 +41,7 @@ public final class RequiredPairs {
         return toNarrow(sd, distance, 0.90);
     }
 
-    /** The same for an interval of that confidence. */
+    /** Pairs for an interval of that confidence. */
     static OptionalInt toNarrow(double sd, double distance, double confidence) {
         return smallest(n -> t(n).factor(confidence) * sd / Math.sqrt(2.0 * n) < distance);
     }

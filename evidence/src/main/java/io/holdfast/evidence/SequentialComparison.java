@@ -5,17 +5,19 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.Optional;
 
-/** Windows with something on and off, looked at again and again; what they show by now about its effect on a logarithm. */
+/**
+ * Windows with something on and off, looked at again and again; what they show by now about its effect on a logarithm.
+ */
 public final class SequentialComparison {
     /*
-     * Only the last span of windows counts, since what holds of an engine's traffic today need not tomorrow. Each span of new
-     * windows spends its error anew: within it all looks together err no more often than is allowed, and beyond it nobody
-     * can promise that for ever without saying less and less. In the second span looks share most of their windows, which
-     * errs on the careful side.
+     * Only the last span of windows counts, since what holds of an engine's traffic today need not tomorrow. Each span
+     * of new windows spends its error anew: within it all looks together err no more often than is allowed, and beyond
+     * it nobody can promise that for ever without saying less and less. In the second span looks share most of their
+     * windows, which errs on the careful side.
      *
-     * Lower is better. A loss has to be noticed soon, and so has a gain, so their errors and the interval's are spent for the
-     * most part at the first looks; what is left keeps the later ones honest, which a small effect or none needs. A gain is
-     * said with less error than the interval has: who acts on it measures little from then on.
+     * Lower is better. A loss has to be noticed soon, and so has a gain, so their errors and the interval's are spent
+     * for the most part at the first looks; what is left keeps the later ones honest, which a small effect or none
+     * needs. A gain is said with less error than the interval has: who acts on it measures little from then on.
      *
      * Values that hardly stray are no reason to see a change in what rounding makes of them.
      */
@@ -36,12 +38,12 @@ public final class SequentialComparison {
      * @param noGain that no gain worth having is said where there is just one
      */
     public record Errors(double interval, double gain, double noGain) {
-        /** As long as nobody decides otherwise. */
+        /** Error rates that apply unless somebody decides otherwise. */
         public static final Errors USUAL = new Errors(0.025, 0.01, 0.10);
     }
 
     /**
-     * What a look shows.
+     * Result of a look.
      *
      * @param windows how many it looks at
      * @param interval of 95 % for all looks of a span together
@@ -54,7 +56,7 @@ public final class SequentialComparison {
         }
     }
 
-    /** How sure each look has to be; takes a while to compute, and is shared. */
+    /** Confidence that each look needs; takes a while to compute, and is shared. */
     public static final class Bounds {
         private final double leastGain;
         private final ErrorSpending interval;
@@ -83,7 +85,7 @@ public final class SequentialComparison {
         this.bounds = bounds;
     }
 
-    /** Whether there is a new look with this window. */
+    /** Adds a window; returns true if it brings a new look. */
     public boolean add(WindowValue window) {
         windows.addLast(window);
         if (windows.size() > SPAN) {

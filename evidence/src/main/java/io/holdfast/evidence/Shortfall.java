@@ -2,11 +2,11 @@ package io.holdfast.evidence;
 
 import java.util.Locale;
 
-/** What an inconclusive experiment lacks. */
+/** Lack that makes an experiment inconclusive. */
 public enum Shortfall {
     /** Too few pairs, an order is missing, or the plan was not carried out to its end. */
     DESIGN,
-    /** What the first leg left behind is as large as the effect. */
+    /** The first leg left behind an effect as large as the one sought. */
     CARRYOVER,
     /** A gain for which the server shows no cause. */
     UNEXPLAINED,

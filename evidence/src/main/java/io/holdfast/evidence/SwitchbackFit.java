@@ -6,7 +6,7 @@ import java.util.Optional;
 import java.util.stream.DoubleStream;
 
 /**
- * What switching something on does to windows that follow one another, all else that was measured being equal.
+ * Effect of switching something on, from windows that follow one another, all else that was measured being equal.
  *
  * @param effect mean with it less mean without it
  * @param se the standard error of that
@@ -26,15 +26,15 @@ public record SwitchbackFit(
         List<Double> means) {
     /*
      * A regression of the values on the arm and the covariates whose errors follow an autoregression of first order: a
-     * window is like the one before it. Neighbours that differ in their arm then say more about the effect than two windows
-     * at random, which is why arms alternate. For a given correlation the errors are made independent by taking from each
-     * value its expected part of the one before (over a hole of g windows, the correlation to the power g), and what
-     * remains is least squares.
+     * window is like the one before it. Neighbours that differ in their arm then say more about the effect than two
+     * windows at random, which is why arms alternate. For a given correlation the errors are made independent by taking
+     * from each value its expected part of the one before (over a hole of g windows, the correlation to the power g),
+     * and what remains is least squares.
      *
-     * The correlation is not known, and a single best guess from twenty windows makes intervals too narrow. So the fit is
-     * made for each of several correlations, and these are averaged by their restricted likelihood; that they disagree about
-     * the effect is part of its error. Correlations up to nearly 1 are among them: then the fit compares neighbours only, so
-     * a slow drift that no covariate explains is no effect.
+     * The correlation is not known, and a single best guess from twenty windows makes intervals too narrow. So the fit
+     * is made for each of several correlations, and these are averaged by their restricted likelihood; that they
+     * disagree about the effect is part of its error. Correlations up to nearly 1 are among them: then the fit compares
+     * neighbours only, so a slow drift that no covariate explains is no effect.
      *
      * A covariate that does not vary, or that others explain, is left out: its coefficient is 0.
      */
@@ -245,12 +245,12 @@ public record SwitchbackFit(
         }
     }
 
-    /** How far to either side of the effect a bound of this one-sided level lies. */
+    /** Distance from the effect, to either side, of a bound at this one-sided level. */
     public double reach(double level) {
         return se == 0 ? 0 : new StudentT(df).quantile(1 - level) * se;
     }
 
-    /** How far a window strays from what it should be. */
+    /** Distance of a window from its expected value. */
     public double strays(WindowValue window) {
         double expected = coefficients.get(0) + (window.on() ? coefficients.get(1) : 0);
         for (int c = 0; c < means.size(); c++) {

@@ -6,7 +6,7 @@ import java.util.OptionalInt;
 import java.util.Set;
 
 /**
- * What the data of one experiment allows us to say, and why.
+ * Statement that the data of one experiment allows, with its reason.
  *
  * @param shortfall what is lacking, when the finding is INCONCLUSIVE
  * @param reason one sentence with the numbers that decided

@@ -3,7 +3,7 @@ package io.holdfast.evidence;
 import java.util.List;
 
 /**
- * What one window measured.
+ * Measurements of one window.
  *
  * @param position the window's number; windows that were not measured leave holes
  * @param on whether what is studied was on in it

@@ -1,5 +1,5 @@
 /**
- * What the data of an experiment allows us to say: intervals, permutation, the crossover model, verdicts.
+ * Conclusions from the data of an experiment: intervals, permutation, the crossover model, verdicts.
  *
  * <p>Three layers. {@link io.holdfast.evidence.StudentT}, {@link io.holdfast.evidence.MeanInterval},
  * {@link io.holdfast.evidence.LinearFit} and {@link io.holdfast.evidence.Quantiles} are arithmetic that any loop with

@@ -5,34 +5,34 @@ import io.holdfast.core.index.KvEventSink;
 import java.util.Optional;
 
 /*
- * The order in which a publisher spoke, put together from what arrives: live batches by connections that come and go, and
- * the publisher's memory of its last batches, which can be asked for.
+ * The order in which a publisher spoke, put together from what arrives: live batches by connections that come and go,
+ * and the publisher's memory of its last batches, which can be requested.
  *
- * Numbers and lives. A publisher numbers its batches from 0 and begins again with each of its lives. Within a connection
- * TCP keeps the order, so there the next number is the next batch, a higher one means that batches were dropped, and a
- * lower one is a second copy (its checksum is known) or another life. Between two connections numbers prove nothing: another
- * life may have come to the very next number.
+ * Numbers and lives. A publisher numbers its batches from 0 and begins again with each of its lives. Within a
+ * connection TCP keeps the order, so there the next number is the next batch, a higher one means that batches were
+ * dropped, and a lower one is a second copy (its checksum is known) or another life. Between two connections numbers
+ * prove nothing: another life may have come to the very next number.
  *
- * A replay request goes to the publisher of now, by a connection of its own that is made for it, and asks for the *last* batch that
- * was applied and all after it. The same number with the same bytes is proof of the same life; then nothing is missing
- * when the answer ends. The same number with other bytes, or no such number, is another life: it is asked for from 0. An
- * answer that begins above what was asked is a gap, as is one that does not come.
+ * A replay request goes to the publisher of now, by a connection of its own that is made for it, and asks for the
+ * *last* batch that was applied and all after it. The same number with the same bytes is proof of the same life; then
+ * nothing is missing when the answer ends. The same number with other bytes, or no such number, is another life: it is
+ * requested from 0. An answer that begins above what was asked is a gap, as is one that does not come.
  *
- * When a replay is requested: when a connection was made (that finds a quiet engine's past, too), when a number is missing, when
- * numbers fall back to something above 0, and when nothing was heard for a while, since the last batch before a silence
- * may have been dropped like any other. Live batches wait meanwhile, within limits, and are applied after the answer; what
- * the answer had already is known by its checksum.
+ * When a replay is requested: when a connection was made (that finds a quiet engine's past, too), when a number is
+ * missing, when numbers fall back to something above 0, and when nothing was heard for a while, since the last batch
+ * before a silence may have been dropped like any other. Live batches wait meanwhile, within limits, and are applied
+ * after the answer; what the answer had already is known by its checksum.
  *
- * Why the newest connection decides. Lives follow each other in time. A replay that was requested after a connection was made is
- * answered by the life at its other end or by a later one; if by a later one, that connection is dead and a newer will
- * come, with a request of its own. So after the last request the view is the living publisher's, whatever was mixed up before,
- * and the batches of older connections that still wait add nothing to a complete answer and are let go. For the same
- * reason a batch that came before a request and is still missing from its complete answer will never be explained: the
- * hole before it is told as a gap.
+ * Why the newest connection decides. Lives follow each other in time. A replay that was requested after a connection
+ * was made is answered by the life at its other end or by a later one; if by a later one, that connection is dead and a
+ * newer will come, with a request of its own. So after the last request the view is the living publisher's, whatever
+ * was mixed up before, and the batches of older connections that still wait add nothing to a complete answer and are
+ * dropped. For the same reason a batch that came before a request and is still missing from its complete answer will
+ * never be explained: the hole before it is told as a gap.
  *
- * When asking fails, because nobody answers in time, the answer is nonsense or too much arrives meanwhile, the stream goes
- * on as one that cannot ask, for a while: the next number after another connection is a gap of no batches then, unless its
- * batch begins with an empty cache. A request after one that failed is put off for longer.
+ * When asking fails, because nobody answers in time, the answer is nonsense or too much arrives meanwhile, the stream
+ * goes on as one that cannot ask, for a while: the next number after another connection is a gap of no batches then,
+ * unless its batch begins with an empty cache. A request after one that failed is put off for longer.
  */
 
 /** One cache's batches in the publisher's order, for a sink. */
@@ -44,7 +44,9 @@ final class BatchSequencer {
     private static final long LONGEST_CHECK_NANOS = 32_000_000_000L;
     private static final long NONE_YET = -1;
 
-    /** Asks the publisher for its past; its answers come back by {@link #answered}, {@link #ended} or {@link #failed}. */
+    /**
+     * Asks the publisher for its past; its answers come back by {@link #answered}, {@link #ended} or {@link #failed}.
+     */
     interface ReplayRequester {
         /** Ends what was asked before. */
         void requestReplay(long from);
@@ -82,7 +84,7 @@ final class BatchSequencer {
     private boolean progress;
     private Optional<Message> unreadable = Optional.empty();
 
-    /** Whether batches of an answer were applied without those that end it. */
+    /** True while batches of an answer are applied without those that end it. */
     private boolean unfinished;
 
     private Gap.Cause cause = Gap.Cause.DROPPED;
@@ -136,7 +138,7 @@ final class BatchSequencer {
         }
     }
 
-    /** How long nothing needs to be done unless something arrives. */
+    /** Time for which nothing needs to be done unless something arrives. */
     long idleNanos() {
         if (!awaitingReplay && (requester.isEmpty() || !connected)) {
             return Long.MAX_VALUE;
@@ -242,7 +244,7 @@ final class BatchSequencer {
         }
     }
 
-    /** The connection went away in the middle of the answer: it is asked for again while there is time. */
+    /** The connection broke in the middle of the answer: the answer is requested again while there is time. */
     void cutOff() {
         long until = due;
         beginReplay();

@@ -4,7 +4,7 @@ import io.holdfast.core.index.KvEventSink;
 import io.holdfast.events.VllmHashing.Algorithm;
 import java.util.Optional;
 
-/** How one engine names the blocks of a prompt. */
+/** Rule by which one engine names the blocks of a prompt. */
 public interface BlockNaming {
     /**
      * The names of the whole blocks of a prompt, root first; any thread.
@@ -13,7 +13,7 @@ public interface BlockNaming {
      */
     long[] of(int[] tokens, int blockTokens);
 
-    /** By which rule, for people; absent where there is but one, or while it is not known. */
+    /** Rule in force, for people; absent where there is but one, or while it is not known. */
     default Optional<String> rule() {
         return Optional.empty();
     }
@@ -23,13 +23,13 @@ public interface BlockNaming {
         return next;
     }
 
-    /** That of SGLang. */
+    /** Returns SGLang's rule. */
     static BlockNaming sglang() {
         return SglangBlockNames::of;
     }
 
     /**
-     * That of a vLLM engine, found out from the first prompt that it announces; for one engine.
+     * Returns a vLLM engine's rule, found out from the first prompt that it announces; for one engine.
      *
      * @param algorithm its {@code --prefix-caching-hash-algo}, where that is known
      * @param seed its {@code PYTHONHASHSEED}, where that is known
@@ -38,7 +38,7 @@ public interface BlockNaming {
         return new VllmNaming(engineId, algorithm, seed);
     }
 
-    /** The same where neither is known. */
+    /** Returns the rule of a vLLM engine of which neither is known. */
     static BlockNaming vllm(String engineId) {
         return vllm(engineId, Optional.empty(), Optional.empty());
     }
@@ -54,7 +54,7 @@ public interface BlockNaming {
             this.yet = yet;
         }
 
-        /** Whether the engine may still show it. */
+        /** Returns true if the engine may still show its rule. */
         public boolean yet() {
             return yet;
         }

@@ -19,11 +19,12 @@ import zmq.Msg;
 import zmq.io.Metadata;
 
 /**
- * The sockets of one endpoint: the one that receives live batches and, while past ones are requested, the one for the replay.
+ * The sockets of one endpoint: the one that receives live batches and, while past ones are requested, the one for the
+ * replay.
  *
- * <p>Connections are counted as they are made, and every message says by which it came: both sides name a connection by its
- * port on this machine. The replay socket is a new one for each request, so that no answer to an older request, and no
- * connection to an earlier publisher, can get in between.
+ * <p>Connections are counted as they are made, and every message says by which it came: both sides name a connection by
+ * its port on this machine. The replay socket is a new one for each request, so that no answer to an older request, and
+ * no connection to an earlier publisher, can get in between.
  */
 final class EndpointSocket implements BatchSequencer.ReplayRequester {
     private static final int RECONNECT_MILLIS = 50;
@@ -211,7 +212,7 @@ final class EndpointSocket implements BatchSequencer.ReplayRequester {
         return address.substring(address.lastIndexOf(':') + 1);
     }
 
-    /** Whether the last burst left something behind. */
+    /** Returns true if the last burst left something behind. */
     boolean full() {
         return full;
     }
@@ -252,7 +253,7 @@ final class EndpointSocket implements BatchSequencer.ReplayRequester {
         sequencer.live(new Message(lastConnection, frames.get(1), frames.get(2), sequencer.replayRequests()));
     }
 
-    /** Why the message is no batch by its outside. */
+    /** Reason why the message is no batch, by its outside. */
     private Optional<String> shape() {
         if (frameCount != 3) {
             return Optional.of("A message of " + frameCount + " frames came from " + source.endpoint()

@@ -5,10 +5,10 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Where one engine publishes its events.
+ * Address at which one engine publishes its events.
  *
  * @param endpoint where the first of its caches publishes, {@code tcp://host:port}
- * @param replayEndpoint where that cache's past batches can be asked for; absent when the engine keeps none
+ * @param replayEndpoint where that cache's past batches can be requested; absent when the engine keeps none
  * @param topic the beginning of the topics wanted; empty for all
  * @param ranks how many caches the engine has, one for each data-parallel rank
  * @param sharedEndpoint whether all ranks publish at the same endpoint, so that each batch says whose it is; else each
@@ -51,7 +51,7 @@ public record EventSource(
         return new EventSource(endpoint, Optional.empty(), topic, 1, false);
     }
 
-    /** The same engine, which can be asked for its past batches. */
+    /** Returns this source with an address at which past batches can be requested. */
     public EventSource withReplay(String answersAt) {
         return new EventSource(endpoint, Optional.of(answersAt), topic, ranks, sharedEndpoint);
     }
@@ -66,7 +66,7 @@ public record EventSource(
         return new EventSource(endpoint, replayEndpoint, topic, caches, true);
     }
 
-    /** Where the cache of one rank publishes, as a source of its own. */
+    /** Source of its own for the cache of one rank. */
     EventSource ofRank(int rank) {
         return new EventSource(
                 Place.of("events", endpoint, ranks).above(rank),

@@ -5,14 +5,14 @@ import io.holdfast.core.hash.ContentNames;
 /*
  * A MessagePack reader for one purpose: numbers and a few known words, out of an array that is all there.
  *
- * Trust. Every read compares with the bytes left. A declared size is compared too, at one byte an element, before anybody
- * counts or grows by it; so no frame makes us do or keep more than a small multiple of its own length. Skipping a value
- * counts what is still to be skipped and never recurses.
+ * Trust. Every read compares with the bytes left. A declared size is compared too, at one byte an element, before
+ * anybody counts or grows by it; so no frame makes us do or keep more than a small multiple of its own length. Skipping
+ * a value counts what is still to be skipped and never recurses.
  *
- * Speed. A frame is mostly tokens, so those are read in one loop that looks at the frame's end only near it. Its branches
- * are in the order of how often the forms occur in vocabularies: three bytes, one, two, five. Hashes have a loop of their
- * own. A library that hands out one value a call, from a buffer that may have to be refilled, cannot do either; one that
- * unpacks an unsigned number above 2^63 throws, and half of vLLM's hashes are such numbers.
+ * Speed. A frame is mostly tokens, so those are read in one loop that looks at the frame's end only near it. Its
+ * branches are in the order of how often the forms occur in vocabularies: three bytes, one, two, five. Hashes have a
+ * loop of their own. A library that hands out one value a call, from a buffer that may have to be refilled, cannot do
+ * either; one that unpacks an unsigned number above 2^63 throws, and half of vLLM's hashes are such numbers.
  */
 
 /** Reads one frame's values from left to right, believing no size that the bytes left could not hold. */
@@ -36,7 +36,7 @@ final class FrameCursor {
         at = 0;
     }
 
-    /** Lets go of the frame. */
+    /** Releases the frame. */
     void close() {
         open(NOTHING);
     }
@@ -78,7 +78,7 @@ final class FrameCursor {
         return head < 0x80 || head >= 0xe0 || (head >= 0xcc && head <= 0xd3);
     }
 
-    /** Whether a nil was next; it is consumed. */
+    /** Consumes a nil if one is next; returns true if it was. */
     boolean nil() throws FrameRefusal {
         if (peek() != (NIL & 0xff)) {
             return false;
@@ -305,8 +305,8 @@ final class FrameCursor {
     }
 
     /**
-     * A number that tells the value that begins here from others: a text or a byte string by its bytes, any other value by
-     * its form; 0 for a nil and for an empty text.
+     * A number that tells the value that begins here from others: a text or a byte string by its bytes, any other value
+     * by its form; 0 for a nil and for an empty text.
      */
     long identity() throws FrameRefusal {
         int from = at;

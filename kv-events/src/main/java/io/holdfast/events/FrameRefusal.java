@@ -1,6 +1,6 @@
 package io.holdfast.events;
 
-/** Why a frame is no batch of events. Thrown for what peers send, so it carries no stack trace. */
+/** Reason why a frame is no batch of events. Thrown for what peers send, so it carries no stack trace. */
 final class FrameRefusal extends Exception {
     private static final long serialVersionUID = 1;
 

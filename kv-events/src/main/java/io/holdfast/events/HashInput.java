@@ -3,8 +3,8 @@ package io.holdfast.events;
 import java.util.Arrays;
 
 /**
- * What a vLLM hash is taken of: Python objects written as bytes, one object after the other, into an array that is used
- * again; confined to one thread.
+ * Input of a vLLM hash: Python objects written as bytes, one object after the other, into an array that is used again;
+ * confined to one thread.
  */
 abstract sealed class HashInput permits CborInput, PickleInput {
     private byte[] bytes = new byte[512];

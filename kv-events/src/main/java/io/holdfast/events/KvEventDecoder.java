@@ -9,23 +9,25 @@ import io.holdfast.events.EventTape.Kind;
 /*
  * One decoder for every form in which SGLang and vLLM have published events.
  *
- * Forms. A batch is an array (time, events, rank) or, in one vLLM build, a map. An event is a map with its type among the
- * keys, or an array with its type first and its fields in the order in which engines have added them over the years; both
- * can stand in one batch. Fields that we do not know are skipped, array fields that are missing count as nil, an event of
- * a type that we do not know is counted and skipped. A hash is a signed integer (SGLang), an unsigned one (vLLM) or a
- * whole digest (vLLM on demand, folded to the same 64 bits as its integers: the digest's last. SGLang's integers are the
- * first of theirs, but it has never sent a digest). Speculative decoding in SGLang makes a token a pair: the first of each
- * pair is kept, so that tokens still number as many as the block size says. An engine that offloads may name blocks
- * without their tokens, one with several groups may leave blocks out: the receiver compares tokens with blocks.
+ * Forms. A batch is an array (time, events, rank) or, in one vLLM build, a map. An event is a map with its type among
+ * the keys, or an array with its type first and its fields in the order in which engines have added them over the
+ * years; both can stand in one batch. Fields that we do not know are skipped, array fields that are missing count as
+ * nil, an event of a type that we do not know is counted and skipped. A hash is a signed integer (SGLang), an unsigned
+ * one (vLLM) or a whole digest (vLLM on demand, folded to the same 64 bits as its integers: the digest's last. SGLang's
+ * integers are the first of theirs, but it has never sent a digest). Speculative decoding in SGLang makes a token a
+ * pair: the first of each pair is kept, so that tokens still number as many as the block size says. An engine that
+ * offloads may name blocks without their tokens, one with several groups may leave blocks out: the receiver compares
+ * tokens with blocks.
  *
- * All or nothing. A frame is read to its last byte onto a tape before the sink hears of it. What a frame declares is never
- * believed: sizes are compared with the bytes left before anything is counted or grown, nesting is skipped in a loop.
+ * All or nothing. A frame is read to its last byte onto a tape before the sink hears of it. What a frame declares is
+ * never believed: sizes are compared with the bytes left before anything is counted or grown, nesting is skipped in a
+ * loop.
  *
  * Pages. Up to 0.5.17 SGLang announces each page of an insertion by itself, with the one before it as the parent; from
- * 0.5.18 on it joins what follows on its own tail. What it announced apart is joined here by its own rule, so that nobody
- * behind the decoder takes a page for a request. Such an event is an array of seven with one block in it. vLLM has not
- * written seven since it names adapters; before that, two of its requests of one step are joined where both stored one
- * block and the second went on where the first ended.
+ * 0.5.18 on it joins what follows on its own tail. What it announced apart is joined here by its own rule, so that
+ * nobody behind the decoder takes a page for a request. Such an event is an array of seven with one block in it. vLLM
+ * has not written seven since it names adapters; before that, two of its requests of one step are joined where both
+ * stored one block and the second went on where the first ended.
  *
  * Cost. Cursor, tape and chain are reused: neither a frame nor a block costs an object. A frame is read once, left to
  * right, except the rare keys that set blocks apart and maps that do not begin with their type.
@@ -34,8 +36,8 @@ import io.holdfast.events.EventTape.Kind;
 /**
  * Turns a frame's payload into calls of a {@link KvEventSink}, whole or not at all.
  *
- * <p>For one thread. First {@link #read}, which says whether the payload is a batch, then {@link #deliver}; what must be
- * said between the two, such as a gap, can be said there.
+ * <p>For one thread. First {@link #read}, which says whether the payload is a batch, then {@link #deliver}; what must
+ * be said between the two, such as a gap, can be said there.
  */
 public final class KvEventDecoder {
     private static final int NO_RANK = -1;
@@ -64,7 +66,7 @@ public final class KvEventDecoder {
     private int rank = NO_RANK;
     private int unknownInFrame;
     private long unknownEvents;
-    /** Whether the event that is being read has named its blocks and its tokens. */
+    /** True once the event that is being read has named its blocks and its tokens. */
     private boolean blocksSeen;
 
     private boolean tokensSeen;
@@ -90,7 +92,7 @@ public final class KvEventDecoder {
         }
     }
 
-    /** Whether the batch that was read last owes nothing to those before it. */
+    /** Returns true if the batch that was read last owes nothing to those before it. */
     boolean beginsWithClear() {
         return tape.beginsWithClear();
     }
@@ -114,7 +116,7 @@ public final class KvEventDecoder {
         return whole;
     }
 
-    /** Why the last payload was refused; empty when it was not. */
+    /** Reason why the last payload was refused; empty when it was not. */
     public String refusal() {
         return refusal;
     }
@@ -345,7 +347,7 @@ public final class KvEventDecoder {
         }
     }
 
-    /** No model has hundreds, and each is a table for whoever follows it. */
+    /** No model has hundreds, and each costs its follower a table. */
     private int group() throws FrameRefusal {
         int group = cursor.count("group");
         if (group > StoredBlocks.LAST_GROUP) {

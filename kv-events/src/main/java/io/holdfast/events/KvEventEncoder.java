@@ -13,11 +13,11 @@ import org.msgpack.core.MessagePack;
 /**
  * Writes batches of events as an engine would publish them: the other half of the codec, for emulated engines.
  *
- * <p>Events collect until {@link #finish}, which gives the payload of one frame and starts the next. A chain carries numbers
- * only; what else an event says of its blocks comes as {@link Details}.
+ * <p>Events collect until {@link #finish}, which gives the payload of one frame and starts the next. A chain carries
+ * numbers only; what else an event says of its blocks comes as {@link Details}.
  */
 public final class KvEventEncoder {
-    /** Which engine's form, and which of its two generations. */
+    /** Form of one engine's events, in one of its two generations. */
     public enum Dialect {
         /** SGLang since September 2026: events are tagged maps. */
         SGLANG_MAPS,
@@ -32,14 +32,16 @@ public final class KvEventEncoder {
             return this == VLLM_MAPS || this == VLLM_ARRAYS;
         }
 
-        /** Whether events are tagged maps; these releases also say the topic where they repeat past batches. */
+        /**
+         * Returns true if events are tagged maps; these releases also name the topic where they repeat past batches.
+         */
         public boolean maps() {
             return this == SGLANG_MAPS || this == VLLM_MAPS;
         }
     }
 
     /**
-     * What the event of a store says beside the chain.
+     * Details that a store's event has beside the chain.
      *
      * @param salt of the prompt, empty for none; vLLM says it only where a prompt begins
      * @param session of the request that stored the blocks, empty for none; vLLM says it in maps only
@@ -87,7 +89,7 @@ public final class KvEventEncoder {
         write(() -> removed(() -> hashes(hashes, from, to), tier, group));
     }
 
-    /** The same by whole names (vLLM). */
+    /** Announces a removal by whole names (vLLM). */
     public void removed(List<byte[]> digests, Tier tier, int group) {
         write(() -> removed(() -> digests(digests), tier, group));
     }
@@ -182,7 +184,7 @@ public final class KvEventEncoder {
         }
     }
 
-    /** What SGLang leaves out where there is nothing to say. */
+    /** Writes the fields that SGLang omits where they would be empty. */
     private void namespace(Details details) throws IOException {
         if (salt(details) > 0) {
             text("cache_salt").text(details.salt());

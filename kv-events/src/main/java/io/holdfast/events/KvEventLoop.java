@@ -20,29 +20,29 @@ import org.zeromq.ZMQ;
  * All engines' event sockets on one thread, which is not ours.
  *
  * Duty. The owner calls doWork again and again on one thread; that thread is the only one that touches the sockets and
- * the sinks, so whatever the sinks feed has a single writer. Only wakeup may come from elsewhere: it writes a byte into a
- * pipe that is polled beside the sockets. There are no timers: time limits are looked at when doWork is called, and it
- * waits no longer than until the next of them.
+ * the sinks, so whatever the sinks feed has a single writer. Only wakeup may come from elsewhere: it writes a byte into
+ * a pipe that is polled beside the sockets. There are no timers: time limits are looked at when doWork is called, and
+ * it waits no longer than until the next of them.
  *
  * Bounds. One call takes at most 256 messages or 8 MiB from each socket before the next has its turn, so that the owner
- * comes back to its own work under any flood. What a flood leaves in a socket is taken by the next call, without polling
- * first; Subscription.fullRounds counts how often that was so. A message above 64 MiB ends the connection instead of being
- * buffered. While past batches are asked for, at most 4096 live batches or 16 MiB wait for each cache.
+ * comes back to its own work under any flood. What a flood leaves in a socket is taken by the next call, without
+ * polling first; Subscription.fullRounds counts how often that was so. A message above 64 MiB ends the connection
+ * instead of being buffered. While past batches are requested, at most 4096 live batches or 16 MiB wait for each cache.
  *
- * Cost. A poll looks at every socket several times, which for 64 of them costs more than a batch does; and to be woken for
- * each batch of an engine that sends hundreds a second costs more than to apply them. While batches keep coming from many
- * sockets, or as densely from few, a round therefore waits 10 ms for more of them instead of polling, and then looks at each
- * socket once; a wakeup ends that wait like any other. After 50 ms without a batch it polls again, so that a quiet loop costs
- * next to nothing.
+ * Cost. A poll looks at every socket several times, which for 64 of them costs more than a batch does; and to be woken
+ * for each batch of an engine that sends hundreds a second costs more than to apply them. While batches keep coming
+ * from many sockets, or as densely from few, a round therefore waits 10 ms for more of them instead of polling, and
+ * then looks at each socket once; a wakeup ends that wait like any other. After 50 ms without a batch it polls again,
+ * so that a quiet loop costs next to nothing.
  *
- * Loss. ZeroMQ drops silently when a queue is full; the receive queue is made as long as the engines' own send queue, and
- * what is lost all the same shows in the sequence and is asked for again, where the engine can be asked. A publisher that
- * goes away is reconnected to by ZeroMQ.
+ * Loss. ZeroMQ drops silently when a queue is full; the receive queue is made as long as the engines' own send queue,
+ * and what is lost all the same shows in the sequence and is requested again, where the engine keeps past batches. A
+ * publisher that goes away is reconnected to by ZeroMQ.
  *
  * Deafness. Of a hundred connections that JeroMQ 0.6.0 makes, one to six never begin their handshake (its poller loses
- * the new socket, jeromq#1022): they look connected and hear nothing. Only the handshake's time limit, 30 seconds unless
- * set, tears such a connection down for the next attempt. Hence a limit of a second, and a subscription counts as
- * connected only once the publisher has answered the handshake.
+ * the new socket, jeromq#1022): they look connected and hear nothing. Only the handshake's time limit, 30 seconds
+ * unless set, tears such a connection down for the next attempt. Hence a limit of a second, and a subscription counts
+ * as connected only once the publisher has answered the handshake.
  */
 
 /** Subscribes to engines' event streams, decodes what arrives and hands it to each engine's sink. */
@@ -79,12 +79,15 @@ public final class KvEventLoop implements AutoCloseable {
     private boolean dense;
     private boolean closed;
 
-    /** {@code clock} gives nanoseconds from an origin of its own, such as {@code System::nanoTime}; it is read by {@link #doWork}. */
+    /**
+     * {@code clock} gives nanoseconds from an origin of its own, such as {@code System::nanoTime}; it is read by
+     * {@link #doWork}.
+     */
     public KvEventLoop(LongSupplier clock) {
         this(clock, FrameListener.NONE);
     }
 
-    /** The same with somebody who is shown the batches as they came. */
+    /** Creates a loop whose listener is shown the batches as they came. */
     public KvEventLoop(LongSupplier clock, FrameListener frames) {
         this.clock = clock;
         this.frames = frames;
@@ -140,7 +143,7 @@ public final class KvEventLoop implements AutoCloseable {
     }
 
     /**
-     * Begins to listen to an engine with one cache that cannot be asked for past batches.
+     * Begins to listen to an engine with one cache that keeps no past batches.
      *
      * @param endpoint where the engine publishes, {@code tcp://host:port}
      * @param topic the beginning of the topics wanted; empty for all
@@ -150,7 +153,9 @@ public final class KvEventLoop implements AutoCloseable {
         return subscribe(EventSource.of(endpoint, topic), rank -> sink).getFirst();
     }
 
-    /** Ends a subscription and those that share its endpoint; their sinks are told nothing more. On the loop's thread. */
+    /**
+     * Ends a subscription and those that share its endpoint; their sinks are told nothing more. On the loop's thread.
+     */
     public void unsubscribe(Subscription subscription) {
         sockets.removeIf(socket -> {
             boolean meant = socket.subscriptions().contains(subscription);
@@ -210,9 +215,9 @@ public final class KvEventLoop implements AutoCloseable {
     }
 
     /**
-     * Closes a context with all of its sockets, as far as it lets itself be closed in time: JeroMQ waits without a limit for
-     * each socket to have ended, and an exception on one of its own threads makes that for ever. What is left then are
-     * daemon threads.
+     * Closes a context with all of its sockets, as far as it lets itself be closed in time: JeroMQ waits without a
+     * limit for each socket to have ended, and an exception on one of its own threads makes that for ever. What is left
+     * then are daemon threads.
      */
     static void end(ZContext context) {
         Thread closing = Thread.ofPlatform().daemon().name("zmq-close").start(context::close);
@@ -245,7 +250,7 @@ public final class KvEventLoop implements AutoCloseable {
         return applied;
     }
 
-    /** Whether more is about to come, of which nothing waits yet. */
+    /** Returns true while more is about to come, of which nothing waits yet. */
     private boolean gathering() {
         return (dense || sockets.size() >= MANY) && arrived && !full && clock.getAsLong() - arrivedAt < STREAMING_NANOS;
     }
@@ -261,7 +266,7 @@ public final class KvEventLoop implements AutoCloseable {
         }
     }
 
-    /** How long to wait at most, so that no time limit is overslept. */
+    /** Longest time to wait, so that no time limit is overslept. */
     private long waitMillis(int timeoutMillis) {
         long nanos = Math.max(0, timeoutMillis) * 1_000_000L;
         for (int i = 0; i < sockets.size(); i++) {

@@ -10,18 +10,18 @@ final class Message {
     private static final VarHandle WORD = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
     private static final long MIX = 0x9E3779B97F4A7C15L;
 
-    /** Counts the connections to the publisher, from 1; 0 for a batch that was asked for. */
+    /** Counts the connections to the publisher, from 1; 0 for a batch that was requested. */
     final long connection;
 
     final long sequence;
-    /** Who says so, where the publisher appends that to its numbers; 0 where it does not. */
+    /** Checksum of the publisher's identity, where it appends that to its numbers; 0 where it does not. */
     final long publisher;
 
     final byte[] payload;
     /** Tells batches apart that have the same number. */
     final long checksum;
 
-    /** How many replay requests had been made when it came. */
+    /** Number of replay requests that had been made when it came. */
     final int replayRequests;
 
     Message(long connection, byte[] sequenceFrame, byte[] payload, int replayRequests) {
@@ -33,7 +33,7 @@ final class Message {
         this.replayRequests = replayRequests;
     }
 
-    /** Whether both say who published them, and not the same. */
+    /** Returns true if both name their publishers, and the names differ. */
     boolean contradicts(long otherPublisher) {
         return publisher != 0 && otherPublisher != 0 && publisher != otherPublisher;
     }

@@ -3,7 +3,7 @@ package io.holdfast.events;
 import java.util.ArrayDeque;
 import java.util.Optional;
 
-/** Live batches that wait, in their order, until those before them were asked for. */
+/** Live batches that wait, in their order, until those before them were requested. */
 final class PendingBatches {
     static final int MOST = 4096;
     static final int MOST_BYTES = 16 << 20;

@@ -19,13 +19,13 @@ final class RecentChecksums {
         sequences[at] = batch.sequence;
     }
 
-    /** Whether this very batch was applied; one that was applied too long ago is not known. */
+    /** Returns true if this very batch was applied; one that was applied too long ago is not known. */
     boolean has(Message batch) {
         int at = (int) batch.sequence & KEPT - 1;
         return sequences[at] == batch.sequence && checksums[at] == batch.checksum;
     }
 
-    /** Whether a batch of this number was applied, as far as is known. */
+    /** Returns true if a batch of this number was applied, as far as is known. */
     boolean knows(long sequence) {
         return sequences[(int) sequence & KEPT - 1] == sequence;
     }

@@ -54,7 +54,7 @@ public final class Subscription {
         return source.endpoint();
     }
 
-    /** Where past batches are asked for; absent when nothing can be recovered. */
+    /** Address at which past batches are requested; absent when nothing can be recovered. */
     public Optional<String> replayEndpoint() {
         return source.replayEndpoint();
     }
@@ -68,12 +68,12 @@ public final class Subscription {
         return rank;
     }
 
-    /** Whether a publisher is at the other end now. */
+    /** Returns true while a publisher is at the other end. */
     public boolean connected() {
         return connected;
     }
 
-    /** Whether past batches are being asked for: what is known is on its way to be complete. */
+    /** Returns true while past batches are being requested: what is known is about to be complete. */
     public boolean recovering() {
         return recovering;
     }
@@ -98,12 +98,15 @@ public final class Subscription {
         return duplicates.get();
     }
 
-    /** How often batches were lost in the middle of the stream, or may have been while the connection was lost. */
+    /**
+     * Number of times that batches were lost in the middle of the stream, or may have been while the connection was
+     * lost.
+     */
     public long gaps() {
         return gaps(Gap.Cause.DROPPED) + gaps(Gap.Cause.DISCONNECTED);
     }
 
-    /** How often batches were missing for this reason. */
+    /** Number of times that batches were missing for this reason. */
     @SuppressWarnings("NullAway") // every cause was put
     public long gaps(Gap.Cause cause) {
         return gaps.get(cause).get();
@@ -114,17 +117,17 @@ public final class Subscription {
         return lostBatches.get();
     }
 
-    /** How often the publisher was found to have begun another life. */
+    /** Number of times that the publisher was found to have begun another life. */
     public long restarts() {
         return restarts.get();
     }
 
-    /** How often past batches were asked for. */
+    /** Number of times that past batches were requested. */
     public long replays() {
         return replays.get();
     }
 
-    /** How often the answer did not come, or made no sense. */
+    /** Number of times that the answer did not come, or made no sense. */
     public long failedReplays() {
         return failedReplays.get();
     }
@@ -135,8 +138,9 @@ public final class Subscription {
     }
 
     /**
-     * Rounds in which one burst did not empty the receive queue. The publisher is ahead of us while this grows with every
-     * round; it drops batches once the queues on the way are full, {@link KvEventLoop#RECEIVE_QUEUE} of them on our side.
+     * Rounds in which one burst did not empty the receive queue. The publisher is ahead of us while this grows with
+     * every round; it drops batches once the queues on the way are full, {@link KvEventLoop#RECEIVE_QUEUE} of them on
+     * our side.
      */
     public long fullRounds() {
         return fullRounds.get();

@@ -3,7 +3,7 @@ package io.holdfast.events;
 import java.util.List;
 
 /**
- * What a vLLM block's hash covers beside its parent and its tokens; an empty text is none.
+ * Values that a vLLM block's hash covers beside its parent and its tokens; an empty text is no value.
  *
  * @param lora the adapter's name; in every block of its prompt
  * @param items what of other media touches the block, in the prompt's order
@@ -26,6 +26,9 @@ public record VllmExtras(String lora, List<Item> items, String salt) {
         return lora.isEmpty() && items.isEmpty() && salt.isEmpty();
     }
 
-    /** An image, a sound or the like, and where it begins, counted from the block's first token: negative in later blocks. */
+    /**
+     * An image, a sound or the like, and where it begins, counted from the block's first token: negative in later
+     * blocks.
+     */
     public record Item(String identifier, int offset) {}
 }

@@ -9,17 +9,20 @@ import java.util.Set;
 import java.util.function.Predicate;
 
 /**
- * How a vLLM server makes its block hashes.
+ * Way in which a vLLM server makes its block hashes.
  *
  * @param algorithm its {@code --prefix-caching-hash-algo}
  * @param seed the text that stands for the parent of a first block: its {@code PYTHONHASHSEED}, or {@link #UNSET_SEED}
  * @param form how its version writes extras into a hash; without extras all forms are one
  */
 public record VllmHashing(Algorithm algorithm, String seed, Form form) {
-    /** The seed of versions that need none to be set, under the SHA-256 algorithms; elsewhere it is drawn at every start. */
+    /**
+     * The seed of versions that need none to be set, under the SHA-256 algorithms; elsewhere it is drawn at every
+     * start.
+     */
     public static final String UNSET_SEED = "vllm-none-hash";
 
-    /** The seeds that are tried where nobody says which it is. */
+    /** Seeds that are tried where the seed is not configured. */
     public static final List<String> COMMON_SEEDS = List.of(UNSET_SEED, "0", "42");
 
     /** A digest of serialised Python objects. */
@@ -50,7 +53,7 @@ public record VllmHashing(Algorithm algorithm, String seed, Form form) {
             return this == SHA256 || this == XXHASH;
         }
 
-        /** By its name on vLLM's command line. */
+        /** Finds an algorithm by its name on vLLM's command line. */
         public static Optional<Algorithm> of(String option) {
             return Arrays.stream(values())
                     .filter(algorithm -> algorithm.option.equals(option))
@@ -58,11 +61,11 @@ public record VllmHashing(Algorithm algorithm, String seed, Form form) {
         }
     }
 
-    /** How extras stand in a hash. */
+    /** Form of the extras in a hash. */
     public enum Form {
         /** Each with the name of its kind: the versions that send events as maps. */
         TAGGED,
-        /** As they are: the versions that send events as arrays. */
+        /** The extras unchanged: the versions that send events as arrays. */
         PLAIN
     }
 
@@ -83,7 +86,7 @@ public record VllmHashing(Algorithm algorithm, String seed, Form form) {
         return detect(tokens, extras, seeds, digest -> VllmBlockNames.name(digest) == name);
     }
 
-    /** The same by the block's whole digest. */
+    /** Detects the hashing by the block's whole digest. */
     public static Optional<VllmHashing> detect(
             int[] tokens, VllmExtras extras, byte[] digest, Collection<String> seeds) {
         return detect(tokens, extras, seeds, candidate -> Arrays.equals(candidate, digest));

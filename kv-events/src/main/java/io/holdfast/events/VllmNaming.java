@@ -12,14 +12,14 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** How a vLLM engine names blocks, found out from the first prompt that it announces. */
+/** Block names of a vLLM engine, by a rule found out from the first prompt that it announces. */
 final class VllmNaming implements BlockNaming {
     /*
      * A name depends on an algorithm that the engine can be started with and on a seed that its process has. Neither is
-     * told, but an event has a block's tokens beside its name: so the known algorithms are tried with the seeds that are
-     * common, or with what the configuration says, on first blocks of prompts without a salt, an adapter or an image,
-     * until one comes out right. A few blocks that no rule fits are enough to give up, and the reason is told; a restart
-     * begins anew, since another process may have another seed.
+     * told, but an event has a block's tokens beside its name: so the known algorithms are tried with the seeds that
+     * are common, or with what the configuration says, on first blocks of prompts without a salt, an adapter or an
+     * image, until one comes out right. A few blocks that no rule fits are enough to give up, and the reason is told; a
+     * restart begins anew, since another process may have another seed.
      *
      * What the configuration says is believed until a block contradicts it.
      */
@@ -114,7 +114,7 @@ final class VllmNaming implements BlockNaming {
         known = configured();
     }
 
-    /** The engine's events on their way to whoever they are for. */
+    /** The engine's events on their way to their receiver. */
     private final class Listener implements KvEventSink {
         private final KvEventSink next;
 

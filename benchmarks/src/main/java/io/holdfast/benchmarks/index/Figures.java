@@ -51,7 +51,7 @@ final class Figures {
                 .add("max_ns", times.quantile(1));
     }
 
-    /** Whether there is nothing to be said against the run under this name. */
+    /** Returns true if nothing speaks against the run under this name. */
     boolean isZero(String name) {
         return json.path(name).asLong() == 0;
     }

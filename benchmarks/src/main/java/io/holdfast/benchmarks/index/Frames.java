@@ -12,7 +12,7 @@ import java.util.Optional;
 import java.util.zip.GZIPInputStream;
 
 /**
- * What one engine published, payload by payload, from an empty cache on.
+ * Payloads that one engine published, one by one, from an empty cache on.
  *
  * @param traits how to read that engine's events
  */

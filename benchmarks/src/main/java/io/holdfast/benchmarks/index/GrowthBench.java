@@ -5,10 +5,11 @@ import java.lang.management.ThreadMXBean;
 import java.util.function.IntFunction;
 
 /**
- * What many blocks cost against few: ingest until the caches are full, then with full caches, and the worst single request.
+ * Cost of many blocks against few: ingest until the caches are full, then with full caches, and the worst single
+ * request.
  *
- * <p>Requests are prepared in chunks outside the clock. The single requests are timed on an index of their own, since asking
- * for the time costs as much as a few blocks.
+ * <p>Requests are prepared in chunks outside the clock. The single requests are timed on an index of their own, since
+ * asking for the time costs as much as a few blocks.
  */
 final class GrowthBench {
     private static final int CHUNK = 512;

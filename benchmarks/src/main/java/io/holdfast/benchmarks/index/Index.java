@@ -1,6 +1,6 @@
 package io.holdfast.benchmarks.index;
 
-/** What is measured: an index of several engines' blocks, with one writer and any number of readers. */
+/** Object of the measurement: an index of several engines' blocks, with one writer and any number of readers. */
 interface Index {
     /** Applies one event as a batch of its own; for the writer. */
     void apply(Events events, int event);
@@ -18,15 +18,17 @@ interface Index {
     /** For one more reading thread. */
     Reader reader();
 
-    /** The answers that one thread asks for, one after the other. */
+    /** The answers that one thread requests, one after the other. */
     interface Reader {
-        /** Asks for a path; the answer is how many engines hold at least its first block, and stays until the next call. */
+        /**
+         * Asks for a path; the answer is how many engines hold at least its first block, and stays until the next call.
+         */
         int match(long[] names, int from, int blocks);
 
         /** One of these engines. */
         int engine(int i);
 
-        /** How many leading blocks of the path it holds. */
+        /** Number of leading blocks of the path that it holds. */
         int depth(int i);
 
         default int match(Queries queries, int query) {

@@ -10,8 +10,8 @@ import java.util.stream.Collectors;
 /**
  * The phases of one run on a workload file, each giving the figures by the names that all indexers' drivers use.
  *
- * <p>Events lie in flat arrays and queries are content chains before a clock starts; each clock stops when everything is
- * applied or answered.
+ * <p>Events lie in flat arrays and queries are content chains before a clock starts; each clock stops when everything
+ * is applied or answered.
  */
 final class IndexBench {
     private static final int ROUNDS = 3;
@@ -133,7 +133,7 @@ final class IndexBench {
         }
     }
 
-    /** What the index keeps on the heap when all events have been streamed into it. */
+    /** Measures what the index keeps on the heap when all events have been streamed into it. */
     Figures mem(Path path) {
         load(path, CHUNK_EVENTS);
         long heap = Memory.heap();

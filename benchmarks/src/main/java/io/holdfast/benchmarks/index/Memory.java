@@ -6,7 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.OptionalLong;
 
-/** What this process keeps in memory. */
+/** Memory that this process keeps. */
 final class Memory {
     private static final int COLLECTIONS = 3;
     private static final Path STATUS = Path.of("/proc/self/status");

@@ -14,9 +14,10 @@ import java.util.function.IntFunction;
 /**
  * One writer at full speed and one reader at once, what each costs the other, and how many answers were torn.
  *
- * <p>Each round takes two indexes of the first half of the events: on one the second half is applied while nobody reads,
- * before and after which a reader asks all queries while nobody writes; on the other both happen at once. So both arms of
- * each ratio come from one process, one right after the other. A third index replays what the reader wrote down.
+ * <p>Each round takes two indexes of the first half of the events: on one the second half is applied while nobody
+ * reads, before and after which a reader asks all queries while nobody writes; on the other both happen at once. So
+ * both arms of each ratio come from one process, one right after the other. A third index replays what the reader wrote
+ * down.
  */
 final class MixedBench {
     private static final int ROUNDS = 3;
@@ -33,7 +34,7 @@ final class MixedBench {
         this.indexes = indexes;
     }
 
-    /** How many events the writer has applied. */
+    /** Number of events that the writer has applied. */
     private static final class Applied {
         private static final VarHandle COUNT;
 

@@ -9,7 +9,7 @@ final class PromptPath {
     private long[] names = new long[64];
     private int blocks;
 
-    /** The same blocks, to be continued apart. */
+    /** Returns a copy, to be continued apart. */
     PromptPath copy() {
         PromptPath copy = new PromptPath();
         copy.locals = locals.clone();

@@ -2,7 +2,7 @@ package io.holdfast.benchmarks.index;
 
 import java.util.Arrays;
 
-/** Paths that a router asks for, by content chain, end to end in one array. */
+/** Paths that a router requests, by content chain, end to end in one array. */
 final class Queries {
     private long[] names = new long[1 << 16];
     private int[] ends;

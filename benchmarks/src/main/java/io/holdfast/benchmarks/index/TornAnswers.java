@@ -6,12 +6,13 @@ import java.util.List;
 /*
  * Which answers of a reader beside a writer were those of no moment.
  *
- * Span. The writer publishes after each event how many it has applied. A reader takes that number before it asks and after
- * it was answered. Its answer must be what the index says after some number of events in [before, after + 1]; the one more
- * is an event that was applied already and not yet published. Several events can pass while a reader is off its processor.
+ * Span. The writer publishes after each event how many it has applied. A reader takes that number before it asks and
+ * after it was answered. Its answer must be what the index says after some number of events in [before, after + 1]; the
+ * one more is an event that was applied already and not yet published. Several events can pass while a reader is off
+ * its processor.
  *
- * Replay. Afterwards a fresh index on one thread applies the same events one by one, and is asked the same query at each of
- * these moments until it gives the same answer. Most answers are the first one's.
+ * Replay. Afterwards a fresh index on one thread applies the same events one by one, and is asked the same query at
+ * each of these moments until it gives the same answer. Most answers are the first one's.
  */
 
 /** Answers that a reader wrote down, to be held against every moment that they can be of. */
@@ -38,7 +39,9 @@ final class TornAnswers {
         return answer;
     }
 
-    /** Takes an answer down, with the numbers of events that were published before and after; in the order of asking. */
+    /**
+     * Takes an answer down, with the numbers of events that were published before and after; in the order of asking.
+     */
     void sample(int query, long before, long after, long answer) {
         if (samples.size() < most) {
             samples.add(new Sample(query, before, after + 1, answer));
@@ -49,7 +52,7 @@ final class TornAnswers {
         return samples.size();
     }
 
-    /** How many were torn, by an index of its own to which the first events were applied. */
+    /** Counts torn answers, by an index of its own to which the first events were applied. */
     int torn(Index index, Events events, int appliedAlready, Queries queries) {
         Index.Reader reader = index.reader();
         List<Sample> open = new ArrayList<>();

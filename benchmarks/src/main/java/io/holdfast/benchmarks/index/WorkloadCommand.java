@@ -80,7 +80,7 @@ final class WorkloadCommand implements Callable<Integer> {
             } else {
                 new SessionTraffic(engines, seed).write(caches, out, blocks, queries);
             }
-            // What the indexes hold at the end, for whoever divides their memory by it.
+            // Blocks that the indexes hold at the end, to divide their memory by.
             Files.writeString(Path.of(file + ".held"), caches.held() + "\n");
             spec.commandLine().getOut().println(out.summary() + " held=" + caches.held());
             return 0;

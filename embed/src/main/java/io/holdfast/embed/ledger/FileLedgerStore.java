@@ -29,9 +29,9 @@ public final class FileLedgerStore implements LedgerStore, Closeable {
      * What a crash leaves behind
      * --------------------------
      * A line is written by one call and ends with a line feed, so a crash can leave at most one line without its end.
-     * Such a line was never acted upon: append had not returned. If it happens to be whole it counts, else it is cut off.
-     * Any other line that cannot be read is a fault of something else, and is never skipped: it may be the only trace of a
-     * pin. A torn line is mended by the first line that is written behind it, so whoever only reads changes nothing.
+     * Such a line was never acted upon: append had not returned. If it happens to be whole it counts, else it is cut
+     * off. Any other line that cannot be read is a fault of something else, and is never skipped: it may be the only
+     * trace of a pin. A torn line is mended by the first line that is written behind it, so a reader changes nothing.
      *
      * replaceWith writes a second file and renames it over the first, so that either all of the past is there or all of
      * the new. The directory is forced too: a rename that is lost would bring released pins back.
@@ -39,31 +39,31 @@ public final class FileLedgerStore implements LedgerStore, Closeable {
      * A disk that cannot be written
      * -----------------------------
      * Releasing needs no disk. Where the file is there and can be read but not written (a full disk, a file system that
-     * was remounted read-only, lost permissions), the store opens all the same, and each line that is to be written says
-     * why it cannot be; so nothing is pinned, and everything that was is released. Each line tries anew, so that a mended
-     * disk needs no restart.
+     * was remounted read-only, lost permissions), the store opens all the same, and each line that is to be written
+     * says why it cannot be; so nothing is pinned, and everything that was is released. Each line tries anew, so that a
+     * mended disk needs no restart.
      *
      * Where there is no file, nothing of ours is pinned, and a start without a ledger to write to is refused.
      *
      * Times
      * -----
-     * An entry is written with the time of day, for whoever looks at the file or has it shown. Nothing is decided by it.
+     * An entry is written with the time of day, for people who look at the file or have it shown. It decides nothing.
      */
 
     private static final Logger LOG = LoggerFactory.getLogger(FileLedgerStore.class);
     private static final long NOT_READ = -1;
 
-    /** What an entry is about, whatever its step. */
+    /** Subject of an entry, whatever its step. */
     private record About(long holdId, String backend, String handle) {
         static About of(LedgerLine.Entry entry) {
             return new About(entry.holdId(), entry.backend(), entry.handle());
         }
     }
 
-    /** Since when an entry is in its step, where that was written. */
+    /** Time since which an entry is in its step, where that was written. */
     private record Since(LedgerLine.Step step, Optional<Instant> instant) {}
 
-    /** What is held while the ledger can be written. */
+    /** Lock and file, open while the ledger can be written. */
     private record Writing(LedgerLock lock, FileChannel channel) {}
 
     private final Path directory;
@@ -75,11 +75,11 @@ public final class FileLedgerStore implements LedgerStore, Closeable {
     private volatile Optional<URI> api = Optional.empty();
     private volatile Optional<LedgerLock> readingLock = Optional.empty();
     private volatile Optional<Writing> writing = Optional.empty();
-    /** Why the last line was not taken; absent when it was. */
+    /** Reason why the last line was not taken; absent when it was. */
     private volatile Optional<String> refused = Optional.empty();
 
     private volatile boolean closed;
-    /** Where the next line begins: everything before it is whole lines, everything behind it is torn. */
+    /** Start of the next line: everything before it is whole lines, everything behind it is torn. */
     private long end = NOT_READ;
 
     private boolean endLacksLineFeed;
@@ -140,7 +140,7 @@ public final class FileLedgerStore implements LedgerStore, Closeable {
         return store;
     }
 
-    /** What a ledger says that nobody has in use; absent where somebody has, or where it cannot be read. */
+    /** Reads a ledger that nobody has in use; absent where it is in use, or where it cannot be read. */
     public static Optional<Ledger> idle(Path directory, String engineId, LedgerFiles files) {
         FileLedgerStore store = toRead(directory, engineId, files);
         try {
@@ -158,7 +158,7 @@ public final class FileLedgerStore implements LedgerStore, Closeable {
         }
     }
 
-    /** To be read beside whoever writes it: what it says may be old already. Nothing may be written by it. */
+    /** Opens a ledger beside its writer: its content may be old already. The store must not write. */
     public static FileLedgerStore toRead(Path directory, String engineId, LedgerFiles files) {
         return new FileLedgerStore(directory, engineId, files, InstantSource.system());
     }
@@ -167,7 +167,7 @@ public final class FileLedgerStore implements LedgerStore, Closeable {
         return file;
     }
 
-    /** Whether a process that writes it is there now. */
+    /** Returns true while a process that writes it is there. */
     public boolean inUse() throws IOException {
         try {
             LedgerLock.shared(lockFile, file, files).close();
@@ -177,12 +177,12 @@ public final class FileLedgerStore implements LedgerStore, Closeable {
         }
     }
 
-    /** Where the process serves that has it in use, as far as it has said so. */
+    /** Address of the process that has it in use, as far as it has named one. */
     public Optional<URI> server() {
         return LedgerLock.server(lockFile);
     }
 
-    /** Says to whoever finds it in use where the API of this process is. */
+    /** Tells processes that find it in use where the API of this process is. */
     public synchronized void servedAt(URI where) {
         api = Optional.of(where);
         writing.ifPresent(this::sayWhere);
@@ -198,12 +198,12 @@ public final class FileLedgerStore implements LedgerStore, Closeable {
         }
     }
 
-    /** What an entry is about, whatever its step: equal for those of one pin and hold. */
+    /** Subject of an entry, whatever its step: equal for the entries of one pin and hold. */
     public static Object about(LedgerLine.Entry entry) {
         return About.of(entry);
     }
 
-    /** Since when an entry is in its step; absent where an older version wrote it. */
+    /** Time since which an entry is in its step; absent where an older version wrote it. */
     public synchronized Optional<Instant> since(LedgerLine.Entry entry) {
         return Optional.ofNullable(since.get(About.of(entry))).flatMap(Since::instant);
     }
@@ -225,7 +225,7 @@ public final class FileLedgerStore implements LedgerStore, Closeable {
         }
     }
 
-    /** Why nothing can be written; absent while that is not so, as far as it was tried. */
+    /** Reason why nothing can be written; absent while writing works, as far as it was tried. */
     public Optional<String> unwritable() {
         return writing.isPresent()
                 ? refused

@@ -5,7 +5,7 @@ import java.nio.channels.FileChannel;
 import java.nio.file.OpenOption;
 import java.nio.file.Path;
 
-/** How a ledger reaches its disk: the system's own way, or one that can be watched, filled up and made to hang. */
+/** Access of a ledger to its disk: the system's own way, or one that can be watched, filled up and made to hang. */
 @FunctionalInterface
 public interface LedgerFiles {
     /** The file system as it is. */

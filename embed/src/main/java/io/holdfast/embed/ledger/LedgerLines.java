@@ -13,17 +13,17 @@ import java.util.OptionalLong;
  *
  * <h2>Versions</h2>
  *
- * Version 1 had entries only, without {@code backend} and {@code handle}; all of them were {@code pin_blocks} pins, whose
- * handle is the last block's hash. Version 2 begins with a header. A later version may add fields to any line that an
- * earlier reader can do without: those are passed over. What cannot be done without is a new kind of line, a new step or
- * a higher version in the header, and whoever does not know it must not go on: it may hide a pin.
+ * Version 1 had entries only, without {@code backend} and {@code handle}; all of them were {@code pin_blocks} pins,
+ * whose handle is the last block's hash. Version 2 begins with a header. A later version may add fields to any line
+ * that an earlier reader can do without: those are passed over. What cannot be done without is a new kind of line, a
+ * new step or a higher version in the header, and a reader that does not know it must not go on: it may hide a pin.
  */
 final class LedgerLines {
     private static final String FIRST_BACKEND = "pin_blocks";
 
     private LedgerLines() {}
 
-    /** What a line turned out to be. */
+    /** Result of parsing a line. */
     sealed interface Parsed {
         /**
          * A line as it is meant.
@@ -51,7 +51,7 @@ final class LedgerLines {
     }
 
     /**
-     * The same with the time of day, for people.
+     * Writes a line with the time of day, for people.
      *
      * @param since of an entry: since when it is in this step
      */

@@ -15,8 +15,8 @@ import java.util.Optional;
 /**
  * A lock on a file beside the ledger, which keeps a second process away: both would believe that the pins are theirs.
  *
- * <p>The operating system drops it when the process dies, however it dies. In the file is where the one that has it serves,
- * which says nothing once it has it no more.
+ * <p>The operating system drops it when the process dies, however it dies. In the file is where the one that has it
+ * serves, which says nothing once it has it no more.
  */
 final class LedgerLock implements Closeable {
     private final Optional<FileChannel> channel;
@@ -27,7 +27,7 @@ final class LedgerLock implements Closeable {
         this.channel = channel;
     }
 
-    /** For who writes: nobody else may even read. */
+    /** Locks for a writer: no other process may even read. */
     static LedgerLock exclusive(Path lockFile, Path ledger, LedgerFiles files) throws IOException {
         FileChannel opened;
         try {
@@ -44,12 +44,12 @@ final class LedgerLock implements Closeable {
                 opened.truncate(0);
             }
         } catch (IOException e) {
-            // Where an earlier process served stays in it: whoever asks there is told so by nobody.
+            // The address of an earlier process stays in it; requests there get no answer.
         }
         return lock;
     }
 
-    /** For who cannot write: keeps away from a ledger that somebody writes; where there is no lock file, nobody does. */
+    /** Locks for a reader: refuses a ledger that has a writer; without a lock file there is no writer. */
     static LedgerLock shared(Path lockFile, Path ledger, LedgerFiles files) throws IOException {
         if (!Files.isReadable(lockFile)) {
             return new LedgerLock(Optional.empty());
@@ -74,7 +74,7 @@ final class LedgerLock implements Closeable {
         return new LedgerLock(Optional.of(opened));
     }
 
-    /** Says to whoever finds the ledger locked where the API of this process is. */
+    /** Tells processes that find the ledger locked where the API of this process is. */
     void servedAt(URI api) throws IOException {
         if (channel.isPresent()) {
             ByteBuffer text = ByteBuffer.wrap((api + "\n").getBytes(StandardCharsets.UTF_8));
@@ -84,7 +84,7 @@ final class LedgerLock implements Closeable {
         }
     }
 
-    /** Where the one serves that has this lock, as far as it has said so. */
+    /** Address of the process that has this lock, as far as it has named one. */
     static Optional<URI> server(Path lockFile) {
         try {
             if (Files.size(lockFile) > MOST_BYTES) {

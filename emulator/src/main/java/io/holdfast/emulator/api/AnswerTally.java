@@ -5,7 +5,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** What a server's front counts about the answers that it gave; event loops write, hence locked. */
+/** Counts of a server's front about the answers that it gave; event loops write, hence locked. */
 public final class AnswerTally {
     private static final List<Double> LATENCY = List.of(
             0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 2.0, 4.0, 6.0, 8.0, 10.0, 20.0, 40.0, 60.0, 80.0, 100.0, 200.0, 400.0, 600.0,
@@ -88,7 +88,7 @@ public final class AnswerTally {
         choice.end().ifPresent(end -> ends.merge(end.getClass(), 1L, Long::sum));
     }
 
-    /** How many answers ended this way. */
+    /** Number of answers that ended this way. */
     public synchronized long ended(Class<? extends Choice.End> end) {
         return ends.getOrDefault(end, 0L);
     }

@@ -5,12 +5,12 @@ import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
- * What a server's HTTP side is told beside its engine's settings.
+ * Settings of a server's HTTP side beside its engine's.
  *
  * @param model name that it serves
  * @param seed of the ids that it gives to requests
  * @param eventsPort where its events are published
- * @param replayPort where they are asked for again
+ * @param replayPort where they are requested again
  * @param topic of the events
  * @param ranks behind it
  * @param adminKey that routes for administrators want, where there is one

@@ -46,7 +46,7 @@ public final class Call {
         response().closeHandler(_ -> over());
     }
 
-    /** Once the answer has been sent, or can no longer be. */
+    /** Runs an action once the answer has been sent, or can no longer be. */
     public void whenOver(Runnable action) {
         afterwards.add(action);
     }
@@ -57,7 +57,7 @@ public final class Call {
         actions.forEach(Runnable::run);
     }
 
-    /** When the last byte of it had been read. */
+    /** Time at which the last byte of the request had been read. */
     public long received() {
         return received;
     }
@@ -94,7 +94,7 @@ public final class Call {
         return !response().ended() && !response().closed();
     }
 
-    /** Whether the body is said to be JSON, with whatever parameters. */
+    /** Returns true if the body is declared as JSON, with whatever parameters. */
     public boolean isJson() {
         String type = header("content-type").orElse("");
         int parameters = type.indexOf(';');
@@ -135,7 +135,7 @@ public final class Call {
         }
     }
 
-    /** As a server whose process is gone: no answer, and no connection. */
+    /** Ends the call like a server whose process is gone: no answer, and no connection. */
     public void cut() {
         request.connection().close();
     }
@@ -170,7 +170,7 @@ public final class Call {
         });
     }
 
-    /** What a route makes of a body. */
+    /** Reading of a body by a route. */
     @FunctionalInterface
     public interface BodyReader<T> {
         T read(byte[] body);
@@ -213,7 +213,7 @@ public final class Call {
         }
     }
 
-    /** What the framework says when the engine's own code fails. */
+    /** Answers as the framework does when the engine's own code fails. */
     public void broken() {
         if (isOpen()) {
             response().headers().remove("vary");

@@ -4,16 +4,16 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/** How a conversation becomes one text. */
+/** Way in which a conversation becomes one text. */
 public enum ChatTemplate {
     /** Each turn between marks, in order, so that a longer conversation continues a shorter one's tokens. */
     CHATML,
 
     /**
-     * The same, with an empty thought put before an answer that no user turn follows.
+     * ChatML with an empty thought put before an answer that no user turn follows.
      *
-     * <p>The trap of templates that rewrite the last answer: the prompt that ends with it and the one that goes on after it
-     * part where it begins, so that warming a cache with the first does less for the second than it seems.
+     * <p>The trap of templates that rewrite the last answer: the prompt that ends with it and the one that goes on
+     * after it part where it begins, so that warming a cache with the first does less for the second than it seems.
      */
     CHATML_THINK;
 

@@ -7,7 +7,7 @@ import java.util.Optional;
 
 /** One answer as far as it has come, and how much of it has been told. */
 public final class Choice {
-    /** Why an answer ended. */
+    /** Reason why an answer ended. */
     public sealed interface End {
         /** It said as many tokens as it may. */
         record Length() implements End {}
@@ -17,7 +17,7 @@ public final class Choice {
         record Aborted() implements End {}
     }
 
-    /** When things happened to an answer, by the wall clock, in seconds. */
+    /** Times of what happened to an answer, by the wall clock, in seconds. */
     public record Times(double received, double first, double last) {}
 
     /** A moment by both clocks. */
@@ -116,7 +116,7 @@ public final class Choice {
         return tokens;
     }
 
-    /** How many tokens it says that it has. */
+    /** Number of tokens that the answer claims to have. */
     public int said() {
         return tokens.size() + (miscounted ? 1 : 0);
     }
@@ -153,12 +153,14 @@ public final class Choice {
         return tokens.size() - toldTokens;
     }
 
-    /** How many chunks of it have been told. */
+    /** Number of its chunks that have been told. */
     public int chunks() {
         return chunks;
     }
 
-    /** What is new in the text, but for its last characters while the answer goes on: they may belong to a stop. */
+    /**
+     * Returns what is new in the text, but for its last characters while the answer goes on: they may belong to a stop.
+     */
     public String newText(int heldBack) {
         int until = ended() ? text.length() : Math.max(toldText, whole(text.length() - heldBack));
         return text.substring(toldText, until);

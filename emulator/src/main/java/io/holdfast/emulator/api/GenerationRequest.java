@@ -7,10 +7,10 @@ import java.util.Set;
 import java.util.function.Supplier;
 
 /**
- * What a client asks for: answers to some prompts, and how it wants to be told.
+ * Request of a client: answers to some prompts, and how they are to be told.
  *
  * @param each answers to each prompt
- * @param prefillOnly whether the prompts are only to be read: no token is asked for
+ * @param prefillOnly whether the prompts are only to be read: no token is requested
  */
 public record GenerationRequest(
         List<Prompt> prompts, int each, boolean prefillOnly, Stops stops, ResponseOptions options) {
@@ -21,13 +21,13 @@ public record GenerationRequest(
     /**
      * One prompt; two are never compared.
      *
-     * @param text for an answer that repeats the prompt; made when it is asked for, since few do
+     * @param text for an answer that repeats the prompt; made on request, since few answers do
      */
     @SuppressWarnings("ArrayRecordComponent")
     public record Prompt(int[] tokens, Supplier<String> text, RequestOptions terms) {}
 
     /**
-     * What ends an answer before its time.
+     * Conditions that end an answer before its time.
      *
      * @param kept whether what ended it stays in the text
      * @param from so many tokens are said in any case
@@ -50,7 +50,7 @@ public record GenerationRequest(
     }
 
     /**
-     * How the answers are told.
+     * Options for telling the answers.
      *
      * @param ids of the request's answers, as far as the client named them
      * @param model as the answer is to name it

@@ -10,10 +10,10 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.random.RandomGenerator;
 
-/** Which faults strike which request. Event loops ask, hence locked. */
+/** Faults that strike each request. Event loops ask, hence locked. */
 public final class HttpFaults {
     /**
-     * What befalls the answers to one request.
+     * Faults that befall the answers to one request.
      *
      * @param cutAfter tokens after which its stream is cut off
      */
@@ -35,7 +35,9 @@ public final class HttpFaults {
                 .orElse(OptionalInt.empty());
     }
 
-    /** Returns whether a request is turned away for want of the key, on a route that asks for one where there is one. */
+    /**
+     * Returns whether a request is turned away for want of the key, on a route that asks for one where there is one.
+     */
     public boolean unauthorized(Call call) {
         return faults.find(ServerFault.ApiKey.class)
                 .filter(fault -> !call.header("authorization").equals(Optional.of("Bearer " + fault.key())))
@@ -54,7 +56,7 @@ public final class HttpFaults {
                 stream ? struck(HttpFault.StalledStream.class) : Optional.empty());
     }
 
-    /** How much later than they act calls that hold or release are answered. */
+    /** Delay of the answers to calls that hold or release, after these have acted. */
     public Duration pinDelay() {
         return faults.find(HttpFault.PinLate.class)
                 .map(HttpFault.PinLate::delay)

@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** How many requests came to which route and how they were answered; belongs to the server's event loops, hence locked. */
+/** Counts of the requests to each route and of their answers; belongs to the server's event loops, hence locked. */
 public final class HttpTally {
     /** Requests of one kind and what became of them. */
     public record Line(String path, String method, long requests, long open, Map<Integer, Long> responses) {}

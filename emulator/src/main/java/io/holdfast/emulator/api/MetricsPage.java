@@ -11,8 +11,8 @@ import java.util.Map;
 import java.util.function.BiFunction;
 
 /**
- * A page of Prometheus' text form, filled in over what the engine's own page looked like at rest: the same metrics in the
- * same order with the same words, and zeros where the emulated engine has nothing to tell.
+ * A page of Prometheus' text form, filled in over what the engine's own page looked like at rest: the same metrics in
+ * the same order with the same words, and zeros where the emulated engine has nothing to tell.
  */
 public final class MetricsPage {
     private static final class Family {
@@ -156,7 +156,7 @@ public final class MetricsPage {
         return family;
     }
 
-    /** As Prometheus' Python client writes numbers: with a point, from a million on with an exponent. */
+    /** Writes a number as Prometheus' Python client does: with a point, from a million on with an exponent. */
     public static String format(double value) {
         if (Double.isNaN(value)) {
             return "NaN";

@@ -13,17 +13,17 @@ import java.util.Optional;
 /*
  * Brings the answers to one request from the engine's thread to one client, on the connection's context.
  *
- * One request may want several answers: to each of several prompts, or several to one. Each is a request of its own to the
- * engine, and all are told in one stream, or in one body when the last has ended.
+ * One request may want several answers: to each of several prompts, or several to one. Each is a request of its own to
+ * the engine, and all are told in one stream, or in one body when the last has ended.
  *
- * A client that reads slowly gets larger chunks instead of more of them: tokens wait in their choice while the socket is
- * full, and the engine never waits for anyone. A client that goes away takes its requests along.
+ * A client that reads slowly gets larger chunks instead of more of them: tokens wait in their choice while the socket
+ * is full, and the engine never waits for anyone. A client that goes away takes its requests along.
  */
 public final class Reply {
     public static final String EVENTS = "text/event-stream; charset=utf-8";
     public static final String DONE = "data: [DONE]\n\n";
 
-    /** What the engine's thread tells of one answer. */
+    /** Takes what the engine's thread tells of one answer. */
     private final class Listener implements TokenListener {
         private final Choice choice;
         private final StopSearch search;

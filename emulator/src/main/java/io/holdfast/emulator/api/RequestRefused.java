@@ -21,7 +21,7 @@ public final class RequestRefused extends RuntimeException {
         this.inStream = inStream;
     }
 
-    /** The same told as the one event of a stream that had already begun. */
+    /** Returns a refusal told as the one event of a stream that had already begun. */
     public static RequestRefused inStream(JsonObject body) {
         return new RequestRefused(200, body, true);
     }

@@ -3,7 +3,7 @@ package io.holdfast.emulator.api;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
 
-/** How a route words its answers: whole, or as the events of a stream. */
+/** Wording of a route's answers: whole, or as the events of a stream. */
 public interface ResponseFormat {
     /** The event, or events, of what is new in the answer; never called when nothing is. */
     List<JsonObject> newEvents(Choice choice);

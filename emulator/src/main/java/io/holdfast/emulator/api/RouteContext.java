@@ -11,7 +11,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 
-/** What both engines' routes need of the server they belong to. */
+/** Parts of a server that both engines' routes need. */
 public final class RouteContext {
     private final ApiSettings settings;
     private final EngineClock clock;
@@ -41,7 +41,7 @@ public final class RouteContext {
         return faults;
     }
 
-    /** What has been counted of the answers given. */
+    /** Counts of the answers given. */
     public AnswerTally answers() {
         return answers;
     }

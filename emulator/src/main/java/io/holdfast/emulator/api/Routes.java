@@ -19,8 +19,8 @@ import java.util.function.Consumer;
 import java.util.function.Predicate;
 
 /**
- * What both engines' servers do alike, being FastAPI applications behind uvicorn: finding a route, and the answers for when
- * there is none.
+ * Common behaviour of both engines' servers, which are FastAPI applications behind uvicorn: finding a route, and the
+ * answers where there is none.
  */
 public final class Routes implements Handler<HttpServerRequest> {
     private static final DateTimeFormatter DATE = DateTimeFormatter.ofPattern(
@@ -44,8 +44,8 @@ public final class Routes implements Handler<HttpServerRequest> {
      * A server without routes so far.
      *
      * @param sharesAcrossOrigins whether web pages from anywhere may use it
-     * @param strict whether requests without a host, or for one by its whole address, are refused (and not, as by the other
-     *     parser, unknown methods)
+     * @param strict whether requests without a host, or for one by its whole address, are refused (and not, as by the
+     *     other parser, unknown methods)
      */
     public Routes(
             Vertx vertx,

@@ -4,12 +4,12 @@ import java.util.Optional;
 import java.util.function.IntPredicate;
 
 /**
- * Looks for what ends an answer while its tokens are said. The engine's thread asks; what was found may be read by whoever
- * was told of the last token.
+ * Looks for what ends an answer while its tokens are said. The engine's thread asks; what was found may be read by
+ * whoever was told of the last token.
  */
 final class StopSearch implements IntPredicate {
     /**
-     * What ended the answer.
+     * Match that ended the answer.
      *
      * @param matched the text, or the token, as the client gave it
      * @param end how much of the text is left

@@ -6,9 +6,9 @@ import java.util.Locale;
 /**
  * Text to tokens and back, always the same way.
  *
- * <p>Three promises, which tests hold every tokenizer to: what an emulated model says becomes the tokens that it was when it
- * comes back within a prompt, since only then does a conversation find its past in the cache; the tokens of a text that
- * goes on with a space and a word begin with the tokens of the text; and any text at all has tokens.
+ * <p>Three promises, which tests hold every tokenizer to: what an emulated model says becomes the tokens that it was
+ * when it comes back within a prompt, since only then does a conversation find its past in the cache; the tokens of a
+ * text that goes on with a space and a word begin with the tokens of the text; and any text at all has tokens.
  */
 public sealed interface Tokenizer permits PieceTokenizer, WordTokenizer {
     /** Marks of a chat template, which are one token each wherever they stand. */
@@ -21,7 +21,7 @@ public sealed interface Tokenizer permits PieceTokenizer, WordTokenizer {
 
     int[] tokens(String text);
 
-    /** How many tokens the text has. */
+    /** Number of tokens in the text. */
     default int count(String text) {
         return tokens(text).length;
     }
@@ -29,13 +29,13 @@ public sealed interface Tokenizer permits PieceTokenizer, WordTokenizer {
     /** No token's text is longer. */
     int longest();
 
-    /** What one token says; the text of an answer is that of its tokens, one after the other. */
+    /** Text of one token; the text of an answer is that of its tokens, one after the other. */
     String text(int token);
 
     /** Token ids are below this. */
     int vocabulary();
 
-    /** How many tokens, from 0 on, the emulated model chooses from. */
+    /** Number of tokens, from 0 on, that the emulated model chooses from. */
     int spoken();
 
     /** The emulated model that speaks this way. */

@@ -21,8 +21,8 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * A JSON object of a request's body. Reading a field checks its type; null is the same as absent, and a field that no route
- * reads is never looked at. A type error names the field as the engines do, but is the only one that is reported.
+ * A JSON object of a request's body. Reading a field checks its type; null is the same as absent, and a field that no
+ * route reads is never looked at. A type error names the field as the engines do, but is the only one that is reported.
  */
 public final class ValidatedBody {
     /** A prompt may be as long as the largest body. */
@@ -37,7 +37,7 @@ public final class ValidatedBody {
 
     private static final List<Object> ROOT = List.of("body");
 
-    /** Of an object that a body may leave out. */
+    /** Empty object, in place of one that a body left out. */
     public static final ValidatedBody EMPTY = new ValidatedBody(JsonNodeFactory.instance.objectNode(), ROOT);
 
     private final JsonNode fields;
@@ -81,7 +81,7 @@ public final class ValidatedBody {
         return names;
     }
 
-    /** Whether the field is there, be it with null. */
+    /** Returns true if the field is there, even with null. */
     public boolean names(String name) {
         return fields.has(name);
     }
@@ -118,7 +118,7 @@ public final class ValidatedBody {
                 .orElse(false);
     }
 
-    /** Whether the flag is given and false. */
+    /** Returns true if the flag is given and false. */
     public boolean denies(String name) {
         return has(name) && !flag(name);
     }
@@ -131,7 +131,7 @@ public final class ValidatedBody {
                 .orElse(OptionalLong.empty());
     }
 
-    /** As an int, the nearest where it is beyond. */
+    /** Returns the number as an int, the nearest where it is beyond. */
     public OptionalInt small(String name) {
         OptionalLong value = whole(name);
         return value.isPresent()
@@ -161,7 +161,7 @@ public final class ValidatedBody {
         return texts;
     }
 
-    /** Whether the field is a list of texts or of lists: several prompts, be it only one. */
+    /** Returns true if the field is a list of texts or of lists: several prompts, or a list of one. */
     public boolean isBatch(String name) {
         JsonNode value = fields.path(name);
         return value.isArray()
@@ -232,7 +232,7 @@ public final class ValidatedBody {
         return objects;
     }
 
-    /** Whether the field is a list. */
+    /** Returns true if the field is a list. */
     public boolean isList(String name) {
         return fields.path(name).isArray();
     }

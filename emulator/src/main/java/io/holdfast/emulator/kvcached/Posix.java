@@ -27,7 +27,7 @@ final class Posix {
     private static final ValueLayout.OfLong LONG = ValueLayout.JAVA_LONG;
     private static final AddressLayout ADDRESS = ValueLayout.ADDRESS;
 
-    /** How a file is locked; a lock waits for whoever has another. */
+    /** Kind of file lock; a lock waits for a process that has another. */
     enum Lock {
         SHARED(1),
         EXCLUSIVE(2);
@@ -93,7 +93,7 @@ final class Posix {
         call(arena, "ftruncate", state -> (int) ftruncate.invokeExact(state, file, bytes));
     }
 
-    /** Lets go of the lock as well. */
+    /** Releases the lock as well. */
     void close(Arena arena, int file) throws Failure {
         call(arena, "close", state -> (int) close.invokeExact(state, file));
     }

@@ -15,15 +15,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The one thread of an emulated engine: drains its inbox between two passes of the scheduler, parks when there is nothing
- * to do.
+ * The one thread of an emulated engine: drains its inbox between two passes of the scheduler, parks when there is
+ * nothing to do.
  *
  * <p>Ended by a flag and an unpark, never by an interrupt, which would close the event socket's channels under it.
  */
 public final class EngineThread<E extends Engine> implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(EngineThread.class);
 
-    /** What a request to an engine that has ended completes with. */
+    /** Failure of a request to an engine that has ended. */
     public static final class Gone extends IllegalStateException {
         private static final long serialVersionUID = 1L;
 
@@ -81,7 +81,9 @@ public final class EngineThread<E extends Engine> implements AutoCloseable {
         return answer;
     }
 
-    /** Completes after a step that began after this call: what the engine publishes late, once it is idle, is published. */
+    /**
+     * Completes after a step that began after this call: what the engine publishes late, once it is idle, is published.
+     */
     CompletionStage<Boolean> stepped() {
         CompletableFuture<Boolean> stepped = new CompletableFuture<>();
         send(new Message(() -> awaitingStep.add(stepped), () -> stepped.complete(false)));
@@ -116,7 +118,7 @@ public final class EngineThread<E extends Engine> implements AutoCloseable {
 
     private void run() {
         try {
-            // The clear at the start is published alone, whatever has already been asked for.
+            // The clear at the start is published alone, whatever has already been requested.
             engine.step();
             while (!stopping) {
                 boolean worked = drainInbox();

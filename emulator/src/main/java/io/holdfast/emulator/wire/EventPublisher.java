@@ -25,11 +25,12 @@ import org.zeromq.ZMQ;
 import org.zeromq.ZMQException;
 
 /**
- * The event sockets of one cache: each batch is a message of topic, number and payload, and past batches can be asked for.
+ * The event sockets of one cache: each batch is a message of topic, number and payload, and past batches can be
+ * requested.
  *
- * <p>Numbers start at 0 with each server instance, and nobody's absence is noticed. Like the engines' own publisher it is a queue
- * and a thread that owns both sockets and answers questions about the past between two batches. What a batch says and when
- * it was made is settled when the engine hands it over; its number when it leaves.
+ * <p>Numbers start at 0 with each server instance, and nobody's absence is noticed. Like the engines' own publisher it
+ * is a queue and a thread that owns both sockets and answers questions about the past between two batches. What a batch
+ * says and when it was made is settled when the engine hands it over; its number when it leaves.
  */
 public final class EventPublisher implements AutoCloseable {
     private static final Logger log = LoggerFactory.getLogger(EventPublisher.class);
@@ -38,7 +39,7 @@ public final class EventPublisher implements AutoCloseable {
     /** JeroMQ now and then loses a handshake; either side notices only by this, and its default is 30 s. */
     private static final int HANDSHAKE_MILLIS = 500;
 
-    /** How long a question about the past, or a batch that is due, may wait for the thread to look. */
+    /** Longest time that a question about the past, or a batch that is due, waits for the thread to look. */
     private static final Duration ROUND = Duration.ofMillis(20);
 
     private static final Duration QUIET_ROUND = Duration.ofSeconds(1);
@@ -132,7 +133,7 @@ public final class EventPublisher implements AutoCloseable {
         return port(endpoint);
     }
 
-    /** Where past batches are asked for, if anywhere. */
+    /** Address at which past batches are requested, if there is one. */
     public Optional<String> replayEndpoint() {
         return replayEndpoint;
     }

@@ -52,7 +52,7 @@ final class EventSender {
         }
     }
 
-    /** Whether something waits here. */
+    /** Returns true if something waits here. */
     boolean waits() {
         return overtaken.isPresent();
     }

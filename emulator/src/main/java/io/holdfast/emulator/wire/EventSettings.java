@@ -4,18 +4,18 @@ import io.holdfast.events.KvEventEncoder.Dialect;
 import java.util.OptionalInt;
 
 /**
- * Where and how a server publishes what its cache does.
+ * Settings by which a server publishes what its cache does.
  *
  * @param host the address that it listens on
  * @param port of the events of rank 0, 0 for a free one; each further rank has the next port
- * @param replayPort where past batches of rank 0 are asked for, 0 for a free one; without it nowhere
+ * @param replayPort where past batches of rank 0 are requested, 0 for a free one; without it nowhere
  * @param topic stands before each batch
- * @param bufferSteps how many past batches can be asked for
+ * @param bufferSteps how many past batches can be requested
  * @param dialect the form of the batches, and of the answers about past ones
  */
 public record EventSettings(
         String host, int port, OptionalInt replayPort, String topic, int bufferSteps, Dialect dialect) {
-    /** As many as real engines keep unless they are told otherwise. */
+    /** Steps that real engines keep by default. */
     public static final int BUFFER_STEPS = 10_000;
 
     public EventSettings {
@@ -50,7 +50,7 @@ public record EventSettings(
         return new EventSettings(host, port, replayPort, topic, value, dialect);
     }
 
-    /** The same at the ports of a rank; a free port is any. */
+    /** Returns these settings at the ports of a rank; a free port is any. */
     EventSettings ofRank(int rank) {
         return withPort(above(port, rank))
                 .withReplay(replayPort.isPresent() ? OptionalInt.of(above(replayPort.getAsInt(), rank)) : replayPort);

@@ -13,10 +13,11 @@ import org.slf4j.LoggerFactory;
 import org.zeromq.ZMQ;
 
 /**
- * Remembers past batches and sends them again to whoever asks from a number on.
+ * Remembers past batches and sends them again, from a requested number on.
  *
- * <p>As with real engines a request is three frames, of which the asker's name and the last one, a number of any length,
- * matter; anything else gets no answer, and what is too old is left out without a word. An end marker closes each answer.
+ * <p>As with real engines a request is three frames, of which the asker's name and the last one, a number of any
+ * length, matter; anything else gets no answer, and what is too old is left out without a word. An end marker closes
+ * each answer.
  */
 final class ReplaySocket {
     private static final Logger log = LoggerFactory.getLogger(ReplaySocket.class);

@@ -4,12 +4,12 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.HexFormat;
 
-/** How an engine names a block in its events. */
+/** Name of a block in an engine's events. */
 public sealed interface BlockName {
     /** The name as 64 bits, as an index keeps it. */
     long hash();
 
-    /** A number: SGLang's names, and vLLM's unless it is told otherwise. */
+    /** A number: SGLang's names, and vLLM's by default. */
     record Numbered(long hash) implements BlockName {}
 
     /** The whole digest, of which the last eight bytes are the number. */

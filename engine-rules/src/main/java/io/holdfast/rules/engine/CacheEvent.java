@@ -4,7 +4,7 @@ import io.holdfast.core.index.Tier;
 import java.util.List;
 import java.util.Optional;
 
-/** What a cache did, as its event stream will tell it. */
+/** Act of a cache, as its event stream will tell it. */
 public sealed interface CacheEvent {
     /**
      * A chain of blocks entered a tier, the first under the parent, or under the root when there is none.
@@ -26,7 +26,7 @@ public sealed interface CacheEvent {
             blocks = List.copyOf(blocks);
         }
 
-        /** Of no session. */
+        /** Creates the event of a store without a session. */
         public Stored(
                 Optional<BlockName> parent,
                 List<BlockName> blocks,

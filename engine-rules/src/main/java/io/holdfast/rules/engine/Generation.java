@@ -67,7 +67,7 @@ public final class Generation {
         return all;
     }
 
-    /** Those of them from one position up to before another. */
+    /** Tokens from one position up to before another. */
     public Tokens tokens(int from, int to) {
         if (to <= prompt.length) {
             return Tokens.between(prompt, from, to);
@@ -127,12 +127,12 @@ public final class Generation {
         }
     }
 
-    /** What its first prefill found in the cache, in any tier. */
+    /** Tokens that its first prefill found in the cache, in any tier. */
     public int cachedTokens() {
         return Math.max(cached, 0);
     }
 
-    /** How many of them were brought back from the host. */
+    /** Number of these that were brought back from the host. */
     public int cachedOnHost() {
         return cachedOnHost;
     }

@@ -40,7 +40,7 @@ public final class Gpu {
         return run(pass, speed.nanos(pass));
     }
 
-    /** The same for an engine that has its own idea of what a pass takes by itself, in emulated nanoseconds. */
+    /** Runs a pass of an engine with its own idea of what a pass takes by itself, in emulated nanoseconds. */
     public boolean run(Pass pass, double ideal) {
         long deadline = start(pass) + Math.round(nanos(pass, ideal) / speed.scale());
         lastEnd = deadline;
@@ -57,8 +57,8 @@ public final class Gpu {
 
     /**
      * Now, or for a pass that only decodes the end of the pass before, where that was a moment ago: what this machine's
-     * scheduler took between two passes is no part of the emulated time, and would add up in the pace of tokens. A prefill
-     * begins now: what lies before it may be the time in which a client asked.
+     * scheduler took between two passes is no part of the emulated time, and would add up in the pace of tokens. A
+     * prefill begins now: what lies before it may be the time in which a client asked.
      */
     private long start(Pass pass) {
         long now = clock.nanos();
@@ -108,7 +108,7 @@ public final class Gpu {
         return 1 + slope.percent() / 100 * Math.min(1, seconds / slope.seconds());
     }
 
-    /** What is left of the speed. */
+    /** Share of the speed that is left. */
     private double throttled(GpuFault.Throttling throttling) {
         double floor = throttling.factor();
         return floor + (1 - floor) * Math.exp(-worked / NANOS / throttling.seconds());

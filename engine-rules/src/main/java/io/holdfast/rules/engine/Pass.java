@@ -1,7 +1,7 @@
 package io.holdfast.rules.engine;
 
 /**
- * What the GPU does in one pass of the engine's loop.
+ * Work of the GPU in one pass of the engine's loop.
  *
  * @param prefillTokens tokens of prompts that the cache does not have
  * @param prefills requests that these belong to

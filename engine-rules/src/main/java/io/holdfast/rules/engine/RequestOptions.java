@@ -3,7 +3,7 @@ package io.holdfast.rules.engine;
 import java.util.List;
 
 /**
- * What a request asks for beside its prompt; an empty text is none.
+ * Options of a request beside its prompt; an empty text is no option.
  *
  * @param maxNew tokens of the answer
  * @param salt goes into the names of the prompt's blocks: prompts with different salts share nothing

@@ -1,7 +1,7 @@
 package io.holdfast.rules.engine;
 
 /**
- * How fast the emulated GPU is.
+ * Speed of the emulated GPU.
  *
  * @param prefillMicrosPerToken for each token of a prompt that the cache does not have
  * @param firstTokenMicros of a pass that prefills, whatever the prompts
@@ -18,7 +18,7 @@ public record Speed(double prefillMicrosPerToken, double firstTokenMicros, doubl
         }
     }
 
-    /** What a pass takes by itself, in emulated nanoseconds. */
+    /** Time that a pass takes by itself, in emulated nanoseconds. */
     double nanos(Pass pass) {
         double nanos = 0;
         if (pass.prefills() > 0) {

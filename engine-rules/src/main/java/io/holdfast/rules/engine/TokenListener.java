@@ -1,6 +1,6 @@
 package io.holdfast.rules.engine;
 
-/** Whoever waits for an answer. Called on the engine's thread: must not block it. */
+/** Listener that waits for an answer. Called on the engine's thread: must not block it. */
 public interface TokenListener {
     /**
      * One more token.

@@ -3,7 +3,7 @@ package io.holdfast.rules.engine;
 import java.util.Arrays;
 import java.util.List;
 
-/** A run of tokens within an array that somebody else keeps and does not write any more. */
+/** A run of tokens within an array that its owner does not write any more. */
 public final class Tokens {
     public static final Tokens NONE = new Tokens(new int[0], 0, 0);
 

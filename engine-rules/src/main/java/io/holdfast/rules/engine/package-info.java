@@ -1,5 +1,5 @@
 /**
- * What emulated engines have in common: requests, events, clocks and the GPU in front of which a scheduler runs.
+ * Common parts of emulated engines: requests, events, clocks and the GPU in front of which a scheduler runs.
  *
  * <p>Must not: anything of one engine's rules, of HTTP or of sockets.
  */

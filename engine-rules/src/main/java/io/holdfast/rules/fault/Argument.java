@@ -11,7 +11,7 @@ public sealed interface Argument {
     /** Absent where it must be given. */
     Optional<String> defaultValue();
 
-    /** What it may be, to follow "as". */
+    /** Values that it may have, in words that follow "as". */
     String bounds();
 
     boolean accepts(String text);

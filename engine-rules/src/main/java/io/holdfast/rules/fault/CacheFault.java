@@ -44,7 +44,7 @@ public sealed interface CacheFault extends Fault {
         }
     }
 
-    /** The engine lets go of all pins by itself. */
+    /** The engine releases all pins on its own. */
     record AutoUnpin(int requests) implements CacheFault {
         static final FaultKind KIND = new FaultKind(
                 "auto-unpin",

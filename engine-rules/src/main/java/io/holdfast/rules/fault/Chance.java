@@ -4,10 +4,10 @@ import java.util.random.RandomGenerator;
 
 /** A fault that strikes now and then. */
 public interface Chance {
-    /** How often, of a hundred times that it might. */
+    /** Times that it strikes, of a hundred times that it might. */
     double percent();
 
-    /** Whether it strikes this time. */
+    /** Returns true if it strikes this time. */
     default boolean strikes(RandomGenerator random) {
         return 100 * random.nextDouble() < percent();
     }

@@ -5,7 +5,7 @@ import java.util.List;
 
 /** A fault on the way of the events. The cache itself is right. */
 public sealed interface EventFault extends Fault {
-    /** Batches that subscribers never see; whoever asks for a replay gets them. */
+    /** Batches that subscribers never see; a replay request gets them. */
     record EventLoss(double percent) implements EventFault, Chance {
         static final FaultKind KIND = new FaultKind(
                 "event-loss",

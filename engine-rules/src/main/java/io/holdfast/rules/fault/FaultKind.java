@@ -32,17 +32,17 @@ public final class FaultKind {
         return arguments;
     }
 
-    /** What it does, one sentence. */
+    /** Effect of the fault, in one sentence. */
     public String effect() {
         return effect;
     }
 
-    /** Which real incident it imitates, or what it stands for where none is recorded, one sentence. */
+    /** Real incident that it imitates, or what it stands for where none is recorded, in one sentence. */
     public String incident() {
         return incident;
     }
 
-    /** How it is written, as {@code http-error[=PERCENT[,STATUS]]}. */
+    /** Form in which it is written, as {@code http-error[=PERCENT[,STATUS]]}. */
     public String form() {
         StringBuilder form = new StringBuilder(name);
         int open = 0;
@@ -93,7 +93,7 @@ public final class FaultKind {
         }
     }
 
-    /** The same for a kind whose one argument is a word. */
+    /** Checks the word of a kind whose one argument is a word. */
     void check(String word) {
         Argument argument = arguments.getFirst();
         if (!argument.accepts(word)) {

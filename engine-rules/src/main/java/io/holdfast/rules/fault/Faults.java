@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** The faults of one server, which come and go while it serves; whoever acts on one asks for it each time. Thread-safe. */
+/** The faults of one server, which come and go while it serves: look a fault up each time. Thread-safe. */
 public final class Faults {
     private volatile List<Fault> current;
 
@@ -20,7 +20,7 @@ public final class Faults {
         return current;
     }
 
-    /** Those of a group, in the order in which they began. */
+    /** Faults of a group, in the order in which they began. */
     public <F extends Fault> List<F> all(Class<F> group) {
         return current.stream().filter(group::isInstance).map(group::cast).toList();
     }

@@ -95,7 +95,7 @@ public sealed interface GpuFault extends Fault {
         }
     }
 
-    /** What is held costs the others time. */
+    /** Held blocks cost the others time. */
     record HoldsSlow(double percent) implements GpuFault {
         static final FaultKind KIND = new FaultKind(
                 "holds-slow",
@@ -116,7 +116,9 @@ public sealed interface GpuFault extends Fault {
         }
     }
 
-    /** No two of anything take equally long: neither two starts, nor two runs after an emptied cache, nor two requests. */
+    /**
+     * No two of anything take equally long: neither two starts, nor two runs after an emptied cache, nor two requests.
+     */
     record Noise(double starts, double legs, double requests, int seed) implements GpuFault {
         static final FaultKind KIND = new FaultKind(
                 "noise",
@@ -137,7 +139,7 @@ public sealed interface GpuFault extends Fault {
             KIND.check(starts, legs, requests, (double) seed);
         }
 
-        /** The same from another seed. */
+        /** Returns this noise from another seed. */
         public Noise from(int another) {
             return new Noise(starts, legs, requests, another);
         }

@@ -1,5 +1,5 @@
 /**
- * What real servers do to benchmarks and to controllers, by name, for an emulated server to do on request.
+ * Faults that real servers show to benchmarks and to controllers, by name, for an emulated server to play on request.
  *
  * <p>Must not: act. A fault is data; the room where it shows does it.
  */

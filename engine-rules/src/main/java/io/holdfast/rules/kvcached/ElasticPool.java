@@ -3,9 +3,9 @@ package io.holdfast.rules.kvcached;
 /**
  * Memory for an engine's blocks that grows and shrinks while the engine runs. One thread calls it, the engine's.
  *
- * <p>An engine counts its blocks: those of running requests and those that are kept for reuse alike, without the null block.
- * Before it takes blocks it asks {@link #allowedBlocks}, lets go of cached blocks where that is too little, and treats what
- * is still missing as it treats a full cache. After it took or freed blocks it says {@link #used}.
+ * <p>An engine counts its blocks: those of running requests and those that are kept for reuse alike, without the null
+ * block. Before it takes blocks it asks {@link #allowedBlocks}, releases cached blocks where that is too little, and
+ * treats what is still missing as it treats a full cache. After it took or freed blocks it says {@link #used}.
  */
 public interface ElasticPool {
     /** Memory of the engine's own, as without kvcached: allows everything. */
@@ -32,14 +32,14 @@ public interface ElasticPool {
         }
     };
 
-    /** Whether it is kvcached's at all. */
+    /** Returns true if the pool is kvcached's. */
     default boolean isElastic() {
         return true;
     }
 
     /**
-     * The most blocks that the engine may have now. To be asked when blocks are wanted and at no other time: asking is what
-     * makes a limit count that was set meanwhile, and an engine that allocates nothing never notices one.
+     * The most blocks that the engine may have now. To be asked when blocks are wanted and at no other time: asking is
+     * what makes a limit count that was set meanwhile, and an engine that allocates nothing never notices one.
      */
     int allowedBlocks();
 

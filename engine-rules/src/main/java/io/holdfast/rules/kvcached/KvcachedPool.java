@@ -12,19 +12,20 @@ import java.util.OptionalLong;
  *
  * How a limit arrives
  * -------------------
- * A real engine has a thread that looks at the segment every 100 ms and notes the limit; only an allocation puts it into
- * force. Here the engine's own thread looks, at the first allocation in each interval of 100 ms since the start. From outside
- * the two are alike: an allocation knows the limits that are 100 ms old or older, and nothing happens without one.
+ * A real engine has a thread that looks at the segment every 100 ms and notes the limit; only an allocation puts it
+ * into force. Here the engine's own thread looks, at the first allocation in each interval of 100 ms since the start.
+ * From outside the two are alike: an allocation knows the limits that are 100 ms old or older, and nothing happens
+ * without one.
  *
  * A limit is compared with the size at the start, not with the size in force. So going back to exactly the start is no
- * limit at all, and a pool that was made smaller stays so; a few bytes more bring it back. A limit that leaves nothing for
- * a layer (0, or less) is passed over. More than the start is taken at its word: the engine gets blocks that its own tables
- * do not have, and vLLM dies of the first one.
+ * limit at all, and a pool that was made smaller stays so; a few bytes more bring it back. A limit that leaves nothing
+ * for a layer (0, or less) is passed over. More than the start is taken at its word: the engine gets blocks that its
+ * own tables do not have, and vLLM dies of the first one.
  *
  * Who allocates
  * -------------
- * An engine that counts its blocks uses the pool as an ElasticPool; of what it gives back, the newest blocks go first, so its
- * pages are as full as they can be. One that names its blocks sees them scattered, as in a real engine.
+ * An engine that counts its blocks uses the pool as an ElasticPool; of what it gives back, the newest blocks go first,
+ * so its pages are as full as they can be. One that names its blocks sees them scattered, as in a real engine.
  */
 public final class KvcachedPool implements ElasticPool, AutoCloseable {
     private static final long LOOK_NANOS = 100_000_000;
@@ -77,7 +78,7 @@ public final class KvcachedPool implements ElasticPool, AutoCloseable {
     @Override
     public void used(int blocks) {
         if (blocks > countedBlocks) {
-            // The limit that the engine asked for counts, even if another was set since.
+            // The limit that the engine requested counts, even if another was set since.
             int[] more = pool.allocate(blocks - countedBlocks)
                     .orElseThrow(() -> new EngineDeath("AssertionError: kvcached has no more blocks than "
                             + countedBlocks + ", and the engine took " + blocks));
@@ -119,7 +120,7 @@ public final class KvcachedPool implements ElasticPool, AutoCloseable {
         publish();
     }
 
-    /** How many blocks an allocation would get under the limit in force. */
+    /** Number of blocks that an allocation would get under the limit in force. */
     public int available() {
         return pool.available();
     }
@@ -153,7 +154,7 @@ public final class KvcachedPool implements ElasticPool, AutoCloseable {
         wantedPages.ifPresent(pool::limit);
     }
 
-    /** What the segment asks for, if it asks for anything. */
+    /** Pages that the segment requests, if it requests any. */
     private OptionalLong wantedPages() {
         OptionalLong limit = segment.limit();
         if (limit.isEmpty()) {

@@ -7,7 +7,8 @@ import java.util.Optional;
  * The memory that an engine starts with, and where it says so.
  *
  * @param directory of the segment
- * @param ipcName of the segment as {@code KVCACHED_IPC_NAME} gives it; without it, or empty, a name of engine and process group
+ * @param ipcName of the segment as {@code KVCACHED_IPC_NAME} gives it; without it, or empty, a name of engine and
+ *     process group
  * @param engine goes into the name
  * @param blocks in the pool, of which the first is never used
  * @param blockTokens tokens in a block
@@ -17,7 +18,8 @@ import java.util.Optional;
  * @param kvBuffers 2 for keys and values, 1 where they share one
  * @param minReserved pages that are mapped in advance
  * @param maxReserved freed pages that stay mapped
- * @param preallocates {@code KVCACHED_PAGE_PREALLOC_ENABLED}; without it there is no reserve, and limits are never looked at
+ * @param preallocates {@code KVCACHED_PAGE_PREALLOC_ENABLED}; without it there is no reserve, and limits are never
+ *     looked at
  * @param maxCachedTokens {@code KVCACHED_MAX_CACHED_TOKENS}, -1 for as many as there is room for
  */
 public record KvcachedSettings(
@@ -35,7 +37,7 @@ public record KvcachedSettings(
         boolean preallocates,
         int maxCachedTokens) {
 
-    /** Which engine, as kvcached's own names have it. */
+    /** Engine, by kvcached's own name. */
     public enum EngineTag {
         SGLANG("SGLang"),
         VLLM("vLLM");
@@ -71,8 +73,8 @@ public record KvcachedSettings(
     }
 
     /**
-     * As kvcached has it unless told otherwise, for a small model: pages of 2 MiB in 4 layers of keys and values, so that a
-     * page takes 16 MiB, with 8 blocks in a page.
+     * Returns kvcached's defaults for a small model: pages of 2 MiB in 4 layers of keys and values, so that a page
+     * takes 16 MiB, with 8 blocks in a page.
      */
     public static KvcachedSettings of(EngineTag engine, int blocks, int blockTokens) {
         return new KvcachedSettings(
@@ -176,7 +178,7 @@ public record KvcachedSettings(
                 value);
     }
 
-    /** What one page takes over all layers; all numbers of a segment but its limit are multiples of it. */
+    /** Bytes of one page over all layers; all numbers of a segment but its limit are multiples of it. */
     public long bundleBytes() {
         return pageBytes * slices();
     }

@@ -17,20 +17,20 @@ import java.util.SequencedSet;
  *
  * Pages
  * -----
- * A page is free (not mapped), reserved (mapped, no block taken), in use, or reclaimed (not to be used under the present
- * limit). A block comes from the page that was last opened or freed into; when no page has room, from the oldest page in
- * reserve, then from the oldest free one. A page whose last block goes joins the reserve until that has its maximum, the rest
- * is unmapped. Each page taken fills the reserve up to its minimum again, from free pages; nothing else does, so a reserve
- * that was lost to a smaller limit comes back with the next page.
+ * A page is free (not mapped), reserved (mapped, no block taken), in use, or reclaimed (not to be used under the
+ * present limit). A block comes from the page that was last opened or freed into; when no page has room, from the
+ * oldest page in reserve, then from the oldest free one. A page whose last block goes joins the reserve until that has
+ * its maximum, the rest is unmapped. Each page taken fills the reserve up to its minimum again, from free pages;
+ * nothing else does, so a reserve that was lost to a smaller limit comes back with the next page.
  *
  * Limits
  * ------
  * A limit not below the pages in use takes free pages away, from the tail. Only when these are too few, the reserve is
- * unmapped for it. A limit below the pages in use is refused: the pool shrinks instead, which means that blocks are given out
- * from pages in use only, until a free leaves no more blocks than the limit holds. With blocks scattered over pages the limit
- * is then still not in force, the next allocation asks for it again, and so to and fro. Neither the reserve nor what refills
- * it knows that the pool shrinks. A larger limit brings the reclaimed pages back, and goes on with numbers that no block was
- * ever meant to have when it is larger than the first one.
+ * unmapped for it. A limit below the pages in use is refused: the pool shrinks instead, which means that blocks are
+ * given out from pages in use only, until a free leaves no more blocks than the limit holds. With blocks scattered over
+ * pages the limit is then still not in force, the next allocation asks for it again, and so to and fro. Neither the
+ * reserve nor what refills it knows that the pool shrinks. A larger limit brings the reclaimed pages back, and goes on
+ * with numbers that no block was ever meant to have when it is larger than the first one.
  */
 final class PagePool {
     private static final class Page {
@@ -72,7 +72,7 @@ final class PagePool {
         refill();
     }
 
-    /** How many blocks an allocation can get. */
+    /** Number of blocks that an allocation can get. */
     int available() {
         long usable = shrinking ? inUse.size() : (long) inUse.size() + free.size() + reserved.size();
         return (int) Math.min(usable * blocksPerPage - blocks, Integer.MAX_VALUE);
@@ -128,7 +128,7 @@ final class PagePool {
         }
     }
 
-    /** Asks for another number of pages. */
+    /** Requests another number of pages. */
     void limit(long wanted) {
         boolean reached = reach(wanted);
         shrinking = !reached;

@@ -8,10 +8,10 @@ import java.util.Iterator;
 import java.util.Optional;
 
 /**
- * What each agent's last request left: on the GPU while there is room (hot), outside it after that (warm).
+ * Prefix left by each agent's last request: on the GPU while there is room (hot), outside it after that (warm).
  *
- * <p>A request with a session is its agent; one without is whoever has the longest beginning in common with it. What it finds
- * is copied, in whole blocks, and never the whole prompt.
+ * <p>A request with a session is its agent; one without is whoever has the longest beginning in common with it. What it
+ * finds is copied, in whole blocks, and never the whole prompt.
  */
 final class AgentCaches {
     /** Agents that are remembered, so that a server does not grow for ever. */
@@ -67,7 +67,9 @@ final class AgentCaches {
         return best.map(agent -> new Found(tokens, agent.hot())).orElse(Found.NOTHING);
     }
 
-    /** Takes over what an ended request held, in place of what its agent had before; returns the blocks that this freed. */
+    /**
+     * Takes over what an ended request held, in place of what its agent had before; returns the blocks that this freed.
+     */
     int keep(Generation request, int[] tokens, int blocks) {
         int freed = 0;
         for (Iterator<Agent> each = agents.iterator(); each.hasNext(); ) {
@@ -88,7 +90,9 @@ final class AgentCaches {
         return freed;
     }
 
-    /** Moves the least recently used caches off the GPU until so many blocks are free or none is left; returns how many. */
+    /**
+     * Moves the least recently used caches off the GPU until so many blocks are free or none is left; returns how many.
+     */
     int moveOut(int wanted) {
         int freed = 0;
         for (Agent agent : agents) {

@@ -3,7 +3,7 @@ package io.holdfast.rules.phases;
 import io.holdfast.rules.engine.Generation;
 import java.util.Optional;
 
-/** Where a request stands in the queue, in its prefill and in the cache. */
+/** Place of a request in the queue, in its prefill and in the cache. */
 final class PhaseRequest {
     final Generation request;
 

@@ -1,7 +1,7 @@
 package io.holdfast.rules.phases;
 
 /**
- * Which server to emulate, with which model.
+ * Settings of the server to emulate, with its model.
  *
  * @param running requests at once
  * @param blocks in the cache; slots are as many blocks as a context has

@@ -14,9 +14,11 @@ import java.util.Optional;
 import java.util.TreeSet;
 
 /**
- * The blocks that stay for later prompts, as a tree by content: one node a block, the least recently used leaf goes first.
+ * The blocks that stay for later prompts, as a tree by content: one node a block, the least recently used leaf goes
+ * first.
  *
- * <p>Names are chains over all tokens up to the block's last one, so a name stands for a whole prefix and leads to its node.
+ * <p>Names are chains over all tokens up to the block's last one, so a name stands for a whole prefix and leads to its
+ * node.
  */
 final class PrefixTree {
     /** A block, or the root, which is none. */
@@ -50,7 +52,7 @@ final class PrefixTree {
         return root;
     }
 
-    /** How many of the first {@code count} blocks are there; they count as used now. */
+    /** Counts how many of the first {@code count} blocks are there; they count as used now. */
     int match(long[] names, int count) {
         int found = 0;
         while (found < count && nodes.containsKey(names[found])) {
@@ -144,7 +146,7 @@ final class PrefixTree {
         return nodes.keySet().stream().mapToLong(Long::longValue).toArray();
     }
 
-    /** What happened since the last call. */
+    /** Returns and forgets the events since the last call. */
     List<CacheEvent> drainEvents() {
         List<CacheEvent> batch = List.copyOf(events);
         events.clear();

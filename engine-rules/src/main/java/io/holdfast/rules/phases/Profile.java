@@ -2,7 +2,7 @@ package io.holdfast.rules.phases;
 
 import java.util.Locale;
 
-/** Which of the seven servers. Each of the first six keeps what the one before it does, unless it says otherwise. */
+/** One of the seven servers. Each of the first six keeps what the one before it does, unless it says otherwise. */
 public enum Profile {
     /** A batch is gathered, prefilled together and answered to its end before the next is looked at. */
     STATIC,
@@ -19,7 +19,7 @@ public enum Profile {
     /** Apart from the others: long prompts in small chunks, and each agent's cache restored from where it was put. */
     RESTORE;
 
-    /** As it is written in commands. */
+    /** Name as it is written in commands. */
     public String text() {
         return name().toLowerCase(Locale.ROOT);
     }

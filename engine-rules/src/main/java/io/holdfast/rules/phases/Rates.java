@@ -4,11 +4,11 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * How fast a model is in each kind of pass, and how large a server it was given.
+ * Speed of a model in each kind of pass, and size of the server that it was given.
  *
- * <p>The first three are fitted to what the log tells: times to the first token of 256-token prompts, decode steps at batch
- * 1 and at full batches with short and with long contexts, steps of a decode profile. {@code restoring} is fitted to a report
- * on one 12B model: seconds for 4,096 tokens, and what two answers took beyond that.
+ * <p>The first three are fitted to what the log tells: times to the first token of 256-token prompts, decode steps at
+ * batch 1 and at full batches with short and with long contexts, steps of a decode profile. {@code restoring} is fitted
+ * to a report on one 12B model: seconds for 4,096 tokens, and what two answers took beyond that.
  *
  * @param name as requests and commands name it
  * @param running requests at once where the cache is blocks
@@ -18,8 +18,8 @@ import java.util.Locale;
  * @param gathered decode steps of a batch that was gathered once
  * @param slotted decode steps of a batch that changes, in slots
  * @param paged decode steps over blocks
- * @param headroomScores attention scores (requests times the square of the longest) that memory has room for when a padded
- *     prefill works over blocks; beyond, it is over-committed until nobody runs or waits
+ * @param headroomScores attention scores (requests times the square of the longest) that memory has room for when a
+ *     padded prefill works over blocks; beyond, it is over-committed until nobody runs or waits
  * @param overcommit how many times longer passes take then
  * @param graphs by how much a captured step differs, for each of {@link #BUCKETS}
  * @param graphBlocks that capturing takes from the cache
@@ -44,7 +44,7 @@ public record Rates(
     public static final List<Integer> BUCKETS = List.of(1, 2, 4, 8, 16, 32);
 
     /**
-     * What a decode step takes.
+     * Time that a decode step takes.
      *
      * @param micros of any step
      * @param microsPerRequest for each request in it
@@ -153,7 +153,8 @@ public record Rates(
     }
 
     /**
-     * The model that a name means: the first that the name contains, so that "meta-llama/Llama-3.2-3B-Instruct" is found.
+     * The model that a name means: the first that the name contains, so that "meta-llama/Llama-3.2-3B-Instruct" is
+     * found.
      *
      * @throws IllegalArgumentException for a name that contains none
      */
@@ -168,7 +169,7 @@ public record Rates(
                 "There are no rates for the model \"" + name + "\"; use llama, qwen3, gemma3 or gemma3-12b.");
     }
 
-    /** The same with another cache. */
+    /** Returns these rates with another cache. */
     public Rates withCache(int requests, int cacheBlocks) {
         return new Rates(
                 name,

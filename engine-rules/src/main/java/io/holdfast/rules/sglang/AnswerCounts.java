@@ -4,7 +4,7 @@ import io.holdfast.rules.engine.EngineClock;
 import io.holdfast.rules.engine.Generation;
 import io.holdfast.rules.engine.RequestTally;
 
-/** What the engine counts of the requests that it answers. */
+/** Counts of the requests that the engine answers. */
 final class AnswerCounts {
     private static final double NANOS = 1e9;
 

@@ -11,19 +11,20 @@ import java.util.List;
 /*
  * The room that a decode step needs, and who goes when there is none.
  *
- * A request needs a page when its last one is full. Where the pages are not free even after evicting, requests are sent back
- * to the queue until the rest has its pages: first who has said least, of these who has the longest prompt, of these who was
- * admitted last. At least one goes; the room of each is followed by evicting for twenty steps of those that are left. What a
- * request loses is not stored. Those that stay go on in the opposite order, who has said most first.
+ * A request needs a page when its last one is full. Where the pages are not free even after evicting, requests are sent
+ * back to the queue until the rest has its pages: first who has said least, of these who has the longest prompt, of
+ * these who was admitted last. At least one goes; the room of each is followed by evicting for twenty steps of those
+ * that are left. What a request loses is not stored. Those that stay go on in the opposite order, who has said most
+ * first.
  *
  * The last one cannot go: where it has no page, the release gives it up, the branches' schedulers die.
  *
- * When all have their pages, the release nevertheless makes room for a page of every request before it takes any, so that
- * decoding can evict without needing to.
+ * When all have their pages, the release nevertheless makes room for a page of every request before it takes any, so
+ * that decoding can evict without needing to.
  */
 final class DecodeRoom {
     /**
-     * What became of the running requests.
+     * Outcome for the running requests.
      *
      * @param retracted in the order in which they went
      * @param lost those that the engine gave up
@@ -32,7 +33,7 @@ final class DecodeRoom {
     record Outcome(List<RadixRequest> retracted, List<RadixRequest> lost, boolean evicting) {
         static final Outcome ROOM = new Outcome(List.of(), List.of(), true);
 
-        /** What the lost ones are told. */
+        /** Message to the lost ones. */
         String message() {
             return evicting ? OUT_OF_MEMORY : NOTHING_FREE;
         }

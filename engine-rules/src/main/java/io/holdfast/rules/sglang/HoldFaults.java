@@ -5,7 +5,7 @@ import io.holdfast.rules.fault.CacheFault;
 import io.holdfast.rules.fault.Faults;
 import java.util.random.RandomGenerator;
 
-/** Whether a hold that the engine accepted really takes effect: faults decide, each time anew. */
+/** Faults that decide, each time anew, whether a hold that the engine accepted really takes effect. */
 final class HoldFaults {
     private final Faults faults;
     private long asked;
@@ -15,14 +15,14 @@ final class HoldFaults {
         this.faults = faults;
     }
 
-    /** Whether a session, a priority or a pinned prefix that was accepted now protects anything. */
+    /** Returns true if a session, a priority or a pinned prefix that was accepted now protects anything. */
     boolean keepsHold() {
         return faults.find(CacheFault.HoldLost.class)
                 .filter(fault -> fault.strikes(random))
                 .isEmpty();
     }
 
-    /** Whether a pin that was accepted now locks anything. */
+    /** Returns true if a pin that was accepted now locks anything. */
     boolean keepsPin() {
         return !faults.has(CacheFault.PinIgnored.class) && keepsHold();
     }

@@ -3,7 +3,7 @@ package io.holdfast.rules.sglang;
 import io.holdfast.rules.engine.RequestOptions;
 
 /**
- * What separates prompts with the same tokens: each has a tree of its own.
+ * Separation of prompts with the same tokens: each namespace has a tree of its own.
  *
  * @param extraKey not part of block names: two trees may hold the same names
  * @param salt part of block names

@@ -1,7 +1,7 @@
 package io.holdfast.rules.sglang;
 
 /**
- * What an engine answers to a pin or an unpin.
+ * Answer of an engine to a pin or an unpin.
  *
  * @param accepted false where the route answers 400
  * @param count of blocks

@@ -11,19 +11,21 @@ import java.util.function.Consumer;
  *
  * The index
  * ---------
- * It leads from a block to the node object whose insertion stored it, and is filled as events are: the last one who stores a
- * name has it, whatever the namespace, and a node that is deleted takes the names of its blocks along, whoever they lead to.
- * Since a cut leaves the lower half its object, a block above a cut still leads to the lower half: pinning it holds more than
- * was asked, and after the lower half was evicted it leads to a deleted node. Only the last block of an insertion never leads
- * astray. None of this is mended here: controllers have to be safe beside the engine as it is.
+ * It leads from a block to the node object whose insertion stored it, and is filled as events are: the last one who
+ * stores a name has it, whatever the namespace, and a node that is deleted takes the names of its blocks along, whoever
+ * they lead to. Since a cut leaves the lower half its object, a block above a cut still leads to the lower half:
+ * pinning it holds more than was asked, and after the lower half was evicted it leads to a deleted node. Only the last
+ * block of an insertion never leads astray. None of this is mended here: controllers have to be safe beside the engine
+ * as it is.
  *
  * Two kinds
  * ---------
- * The first pin of a block takes hold of its node, more pins only count, the last unpin lets go. On the GPU branch a hold is a
- * lock on the node's path. Through a deleted node it makes the sizes wrong by that node; letting go makes that node a leaf
- * again, and evicting it ends the engine. On the host branch a hold is a count on the node alone, which keeps it in the host
- * tier; a cut copies the count to the upper half, which no unpin reaches any more. On both an unpin of a block that the index does
- * not know forgets all its pins and is not counted. The host branch has no index without a host tier, the GPU branch none with one.
+ * The first pin of a block takes hold of its node, more pins only count, the last unpin releases it. On the GPU branch
+ * a hold is a lock on the node's path. Through a deleted node it makes the sizes wrong by that node; letting go makes
+ * that node a leaf again, and evicting it ends the engine. On the host branch a hold is a count on the node alone,
+ * which keeps it in the host tier; a cut copies the count to the upper half, which no unpin reaches any more. On both
+ * an unpin of a block that the index does not know forgets all its pins and is not counted. The host branch has no
+ * index without a host tier, the GPU branch none with one.
  */
 final class PinIndex {
     private static final class Pin {
@@ -158,20 +160,20 @@ final class PinIndex {
         return pins.isEmpty();
     }
 
-    /** How often each block is pinned. */
+    /** Number of pins of each block. */
     Map<Long, Integer> counts() {
         Map<Long, Integer> counts = new HashMap<>();
         pins.forEach((block, pin) -> counts.put(block, pin.count));
         return counts;
     }
 
-    /** Whether a pin of this block keeps anything; one that a fault swallowed is counted and keeps nothing. */
+    /** Returns true if a pin of this block keeps anything; one that a fault swallowed is counted and keeps nothing. */
     boolean holds(long block) {
         Pin pin = pins.get(block);
         return pin != null && pin.holds;
     }
 
-    /** Where each known block leads. */
+    /** Node to which each known block leads. */
     Map<Long, RadixNode> index() {
         return Map.copyOf(index);
     }

@@ -10,29 +10,29 @@ import java.util.Optional;
  *
  * Room
  * ----
- * A request needs room for its uncached tokens, for what it may still say (4096 at most) and, in the release, for one page
- * more. There is what is free, what may be evicted, and less what others were promised: running requests what they may still
- * say, by the new-token ratio or, where no end of sequence stops them, in full; requests of this pass all that they need. The
- * request's own prefix is locked before it is looked at, since nobody can evict that for it. The first request that finds no
- * room ends the search, whatever would fit behind it.
+ * A request needs room for its uncached tokens, for what it may still say (4096 at most) and, in the release, for one
+ * page more. There is what is free, what may be evicted, and less what others were promised: running requests what they
+ * may still say, by the new-token ratio or, where no end of sequence stops them, in full; requests of this pass all
+ * that they need. The request's own prefix is locked before it is looked at, since nobody can evict that for it. The
+ * first request that finds no room ends the search, whatever would fit behind it.
  *
- * Because of the page, a prompt that the server accepts can be too long for an empty cache: its uncached tokens and a page are
- * as many as the cache has. Such a request waits for ever, and so does everybody behind it.
+ * Because of the page, a prompt that the server accepts can be too long for an empty cache: its uncached tokens and a
+ * page are as many as the cache has. Such a request waits for ever, and so does everybody behind it.
  *
  * Budget
  * ------
- * A pass computes 16384 tokens of prompts and no more than a chunk, in whole pages. A prompt that is longer than what is left
- * of the chunk is cut at a page, and goes on in the next pass, before anybody else is admitted. It promises its answer's room
- * with its last chunk only.
+ * A pass computes 16384 tokens of prompts and no more than a chunk, in whole pages. A prompt that is longer than what
+ * is left of the chunk is cut at a page, and goes on in the next pass, before anybody else is admitted. It promises its
+ * answer's room with its last chunk only.
  *
  * Allocation
  * ----------
- * The pool is asked once for all: for each request a page more than its tokens, so that it evicts at most that much too much.
- * Under kvcached it is asked before each admission as well, since what is cached may be worth less there than it measures. A
- * prompt that goes on is not asked for: where its memory is gone, the engine dies.
+ * The pool is asked once for all: for each request a page more than its tokens, so that it evicts at most that much too
+ * much. Under kvcached it is asked before each admission as well, since what is cached may be worth less there than it
+ * measures. A prompt that goes on is not asked for: where its memory is gone, the engine dies.
  */
 final class PrefillBatch {
-    /** What the next request may expect. */
+    /** Prospect of the next request. */
     enum Verdict {
         /** There is room for one more. */
         MORE,
@@ -48,7 +48,7 @@ final class PrefillBatch {
     private final RadixCache cache;
     private final int page;
 
-    /** What each request is charged beside its tokens. */
+    /** Tokens charged to each request beside its own. */
     private final int extra;
 
     private final List<RadixRequest> requests = new ArrayList<>();
@@ -114,7 +114,7 @@ final class PrefillBatch {
         return verdict();
     }
 
-    /** What the next one may expect, whoever it is. */
+    /** Prospect of the next request, whichever it is. */
     Verdict verdict() {
         if (room() <= 0 || cache.freeTokens() + cache.evictableTokens() - due <= 0) {
             return Verdict.NO_ROOM;
@@ -169,7 +169,7 @@ final class PrefillBatch {
         return cachedTokens;
     }
 
-    /** How many of them were brought back from the host. */
+    /** Number of these that were brought back from the host. */
     int cachedOnHost() {
         return cachedOnHost;
     }
@@ -195,7 +195,7 @@ final class PrefillBatch {
         return extend(prefix, length) <= 0 ? Verdict.NO_BUDGET : Verdict.MORE;
     }
 
-    /** How much of a prompt this pass computes after the prefix. */
+    /** Tokens of a prompt that this pass computes after the prefix. */
     private int extend(int prefix, int length) {
         int missing = length - prefix;
         return paged(missing) <= chunkLeft ? missing : (prefix + chunkLeft) / page * page - prefix;
@@ -224,7 +224,7 @@ final class PrefillBatch {
         return cache.freeTokens() + cache.evictableTokens() - promised;
     }
 
-    /** What is asked of the pool for all, and for more tokens of further requests. */
+    /** Slots wanted from the pool for all, and for more tokens of further requests. */
     private int slots(int tokens, int more) {
         return newTokens + tokens + (page == 1 ? 0 : (size() + more) * page);
     }

@@ -20,36 +20,38 @@ import java.util.Optional;
  *
  * The tree
  * --------
- * Blocks (pages of tokens) are named by the chain hash of everything up to them, so a name stands for a whole prefix and the
- * tree compares names where the engine compares tokens. A node is a run of blocks. Matching cuts a node in two where a
- * prompt leaves it: the upper half is new, the lower half stays the object it was. Eviction takes whole nodes, leaves
- * first, so the cuts decide what goes together. Every visit stamps a node with the next number of one counter, from the root
- * downwards: the deepest node of a path is its newest. An insertion raises the priority of its whole path and counts a hit on
- * every node that ends beyond what the same request has been counted for. Prompts with different extra keys or salts have
- * trees of their own; since an extra key is no part of names, two trees can hold the same names.
+ * Blocks (pages of tokens) are named by the chain hash of everything up to them, so a name stands for a whole prefix
+ * and the tree compares names where the engine compares tokens. A node is a run of blocks. Matching cuts a node in two
+ * where a prompt leaves it: the upper half is new, the lower half stays the object it was. Eviction takes whole nodes,
+ * leaves first, so the cuts decide what goes together. Every visit stamps a node with the next number of one counter,
+ * from the root downwards: the deepest node of a path is its newest. An insertion raises the priority of its whole path
+ * and counts a hit on every node that ends beyond what the same request has been counted for. Prompts with different
+ * extra keys or salts have trees of their own; since an extra key is no part of names, two trees can hold the same
+ * names.
  *
  * Sizes
  * -----
- * free + evictable + protected + held by requests = capacity, in tokens. A node with a lock is protected; a lock on a node
- * locks the path up to its root. Nodes on the GPU without lock and without children there are the leaves that may be evicted,
- * in an EvictionOrder. Every change of a node ends with review(), which puts the node where it belongs now.
+ * free + evictable + protected + held by requests = capacity, in tokens. A node with a lock is protected; a lock on a
+ * node locks the path up to its root. Nodes on the GPU without lock and without children there are the leaves that may
+ * be evicted, in an EvictionOrder. Every change of a node ends with review(), which puts the node where it belongs now.
  *
  * Under kvcached what is evicted may give no room (see TokenSlots), so more goes until it does or nothing is left.
  *
  * Tiers
  * -----
- * With a host tier a node is on the GPU, on the host, or on both; on a path the nodes on the GPU come first. Evicting a node
- * that is on the host too leaves it there, evicting another deletes it. What is on the host alone is matched like the rest:
- * loadBack() brings it back, all or nothing, and an insertion that meets it takes the request's own copy instead.
+ * With a host tier a node is on the GPU, on the host, or on both; on a path the nodes on the GPU come first. Evicting a
+ * node that is on the host too leaves it there, evicting another deletes it. What is on the host alone is matched like
+ * the rest: loadBack() brings it back, all or nothing, and an insertion that meets it takes the request's own copy
+ * instead.
  *
  * Who else protects
  * -----------------
- * SessionHolds moves nodes within the order of eviction, PinIndex locks paths or keeps nodes on the host. They know nodes,
- * not the tree; the tree tells them of new and of deleted nodes.
+ * SessionHolds moves nodes within the order of eviction, PinIndex locks paths or keeps nodes on the host. They know
+ * nodes, not the tree; the tree tells them of new and of deleted nodes.
  */
 final class RadixCache {
     /**
-     * Where a prompt's blocks end in the tree.
+     * Ends of a prompt's blocks in the tree.
      *
      * @param onGpu tokens that are on the GPU, from the first on
      * @param gpuNode where these end
@@ -73,7 +75,10 @@ final class RadixCache {
     private final HoldFaults holdFaults;
     private final TokenSlots slots;
 
-    /** The branch that pins on the GPU counts none without a host tier: least frequently used is least recently used there. */
+    /**
+     * The branch that pins on the GPU counts none without a host tier: least frequently used is least recently used
+     * there.
+     */
     private final boolean countsHits;
 
     private final Faults faults;
@@ -108,7 +113,9 @@ final class RadixCache {
         clear();
     }
 
-    /** Finds the longest cached part of the first {@code count} blocks; touches it and cuts a node that it ends within. */
+    /**
+     * Finds the longest cached part of the first {@code count} blocks; touches it and cuts a node that it ends within.
+     */
     Match match(TokenChain chain, int count) {
         RadixNode node = root(chain.space());
         RadixNode gpuNode = node;
@@ -133,8 +140,8 @@ final class RadixCache {
     }
 
     /**
-     * Puts the first {@code count} blocks into the tree; what is missing becomes one new leaf. Accounts the new blocks as
-     * the tree's: the caller no longer holds them.
+     * Puts the first {@code count} blocks into the tree; what is missing becomes one new leaf. Accounts the new blocks
+     * as the tree's: the caller no longer holds them.
      *
      * @param counted blocks for which this request has been counted as a hit
      */
@@ -199,7 +206,7 @@ final class RadixCache {
         return tokens <= slots.free();
     }
 
-    /** Whether so many tokens can be had; without kvcached that is for the caller to count. */
+    /** Returns true if so many tokens can be had; without kvcached the caller has to count that. */
     boolean grants(int tokens) {
         return !slots.isElastic() || makeRoom(tokens);
     }
@@ -262,8 +269,8 @@ final class RadixCache {
     }
 
     /**
-     * Lets the pool hold this much, in whole pages, and no more than it was made with; or as little as what is locked or held
-     * allows now.
+     * Lets the pool hold this much, in whole pages, and no more than it was made with; or as little as what is locked
+     * or held allows now.
      */
     void limit(int tokens) {
         makeRoom(slots.limit(tokens));
@@ -284,7 +291,7 @@ final class RadixCache {
         slots.giveBack(tokens);
     }
 
-    /** Whether what is promised now will be kept. */
+    /** Faults that decide whether what is promised now will be kept. */
     HoldFaults holdFaults() {
         return holdFaults;
     }

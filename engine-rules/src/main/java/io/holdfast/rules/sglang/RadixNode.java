@@ -7,7 +7,10 @@ import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** A run of blocks without a branch inside. A deleted node stays as it was: the pin index and requests may still know it. */
+/**
+ * A run of blocks without a branch inside. A deleted node stays as it was: the pin index and requests may still know
+ * it.
+ */
 final class RadixNode {
     final Namespace space;
     final Map<Long, RadixNode> children = new HashMap<>();
@@ -38,7 +41,7 @@ final class RadixNode {
     /** Pins that keep it in the host tier. */
     int hostPins;
 
-    /** Where it waits for its eviction, and as what; both null while it cannot be evicted. */
+    /** Order in which it waits for its eviction, and its place there; both null while it cannot be evicted. */
     @Nullable
     EvictionOrder order;
 

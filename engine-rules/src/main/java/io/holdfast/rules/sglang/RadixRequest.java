@@ -10,12 +10,12 @@ final class RadixRequest {
     /** Empty for a request without one. */
     final Optional<SessionHolds.Session> session;
 
-    /** Of its blocks, once they are stored. */
+    /** Priority of its blocks, once they are stored. */
     final long priority;
 
     private final TokenChain chain;
 
-    /** Where its blocks end in the tree; locked while it runs. */
+    /** Node at which its blocks end in the tree; locked while it runs. */
     RadixNode node;
 
     /** Tokens of its own that are in the tree, from the root on. */
@@ -33,10 +33,10 @@ final class RadixRequest {
     /** Tokens that its last prefill, or chunk of one, left computed. */
     int filled;
 
-    /** Whether its client went away while it ran: it ends with its next token. */
+    /** True if its client went away while it ran: it ends with its next token. */
     boolean aborted;
 
-    /** Whether it was retracted once. */
+    /** True if it was retracted once. */
     boolean retracted;
 
     RadixRequest(Generation request, Optional<SessionHolds.Session> session, TokenChain chain, long priority) {
@@ -57,7 +57,7 @@ final class RadixRequest {
         return request.length();
     }
 
-    /** Whether it ends now. */
+    /** Returns true if it ends now. */
     boolean ends() {
         return aborted || request.done();
     }

@@ -11,8 +11,8 @@ import org.slf4j.LoggerFactory;
 /**
  * The scheduler's log, in the engine's words, and what it counts of its passes.
  *
- * <p>Every prefill is logged, of decode steps each 40th since the start, or since the last flush. What is logged is published at the
- * same moments.
+ * <p>Every prefill is logged, of decode steps each 40th since the start, or since the last flush. What is logged is
+ * published at the same moments.
  */
 final class SchedulerLog {
     private static final Logger log = LoggerFactory.getLogger(SglangEngine.class);
@@ -202,12 +202,12 @@ final class SchedulerLog {
         recentlyRetracted = 0;
     }
 
-    /** Of the last prefill. */
+    /** Hit rate of the last prefill. */
     double hitRate() {
         return hitRate;
     }
 
-    /** Of the last 15 seconds, as of the last prefill. */
+    /** Hit rate of the last 15 seconds, as of the last prefill. */
     double recentHitRate() {
         return recentTokens == 0 ? 0 : recentHits / (double) recentTokens;
     }

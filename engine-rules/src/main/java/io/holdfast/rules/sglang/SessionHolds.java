@@ -14,15 +14,17 @@ import java.util.function.Consumer;
  * References
  * ----------
  * A session has leaves: the nodes where its finished requests ended. Each node counts the references of all sessions. A
- * finished request adds one to every node from its own last one up to, and without, the session's nearest leaf above, which
- * then is a leaf no more; without such a leaf, up to the root. So one session counts twice on what two of its branches share.
- * The nodes of a leaf that is deleted lose its reference up to the parent, which becomes the leaf, or all the way up where
- * the parent is a leaf already. Cutting a node copies its count to the upper half; the lower half stays the leaf.
+ * finished request adds one to every node from its own last one up to, and without, the session's nearest leaf above,
+ * which then is a leaf no more; without such a leaf, up to the root. So one session counts twice on what two of its
+ * branches share. The nodes of a leaf that is deleted lose its reference up to the parent, which becomes the leaf, or
+ * all the way up where the parent is a leaf already. Cutting a node copies its count to the upper half; the lower half
+ * stays the leaf.
  *
  * Closing
  * -------
- * Closing takes all references away. A request belongs to the session that was open under its id when it arrived: one that
- * ends after the closing leaves no reference, and a request that arrives later under the same id opens the session anew.
+ * Closing takes all references away. A request belongs to the session that was open under its id when it arrived: one
+ * that ends after the closing leaves no reference, and a request that arrives later under the same id opens the session
+ * anew.
  */
 final class SessionHolds {
     /** A session, from the first request with its id until it is closed. */
@@ -43,7 +45,9 @@ final class SessionHolds {
         this.changed = changed;
     }
 
-    /** The session that a request which arrives now belongs to; one that is closed already, where promises are broken. */
+    /**
+     * The session that a request which arrives now belongs to; one that is closed already, where promises are broken.
+     */
     Session arrived(String id) {
         if (!holdFaults.keepsHold()) {
             Session none = new Session();
@@ -124,7 +128,7 @@ final class SessionHolds {
         }
     }
 
-    /** Where the branches of open sessions end, by the session's id, for those who look into it. */
+    /** Ends of the branches of open sessions, by the session's id, for observers. */
     Map<String, Set<RadixNode>> leaves() {
         Map<String, Set<RadixNode>> leaves = new HashMap<>();
         open.forEach((id, session) -> leaves.put(id, Set.copyOf(session.leaves)));

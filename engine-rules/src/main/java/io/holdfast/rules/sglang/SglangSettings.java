@@ -1,7 +1,7 @@
 package io.holdfast.rules.sglang;
 
 /**
- * What kind of SGLang server to emulate.
+ * Settings of an SGLang server to emulate.
  *
  * @param capacityTokens size of the KV cache, whole pages
  * @param pageTokens tokens in a block
@@ -58,26 +58,26 @@ public record SglangSettings(
                 Policy.FCFS);
     }
 
-    /** Which code: the release, or one of the branches that pin. */
+    /** Code of the server: the release, or one of the branches that pin. */
     public enum Variant {
-        /** As released: no pin routes. */
+        /** The release: no pin routes. */
         STOCK,
         /** The branch whose pins lock blocks on the GPU, with its traps. */
         PIN_GPU,
         /** The branch whose pins keep blocks in the host tier. */
         PIN_HOST;
 
-        /** Whether a full pool loses what is missing, or all that is wanted again. */
+        /** Returns true if a full pool evicts only what is missing, false if it evicts all that is wanted again. */
         boolean evictsOnlyMissing() {
             return this == STOCK;
         }
 
-        /** Whether a request leaves its answer in the tree, or its prompt alone. */
+        /** Returns true if a request leaves its answer in the tree, false if it leaves its prompt alone. */
         boolean storesAnswers() {
             return this == STOCK;
         }
 
-        /** Whether pins name blocks. */
+        /** Returns true if pins name blocks. */
         boolean pinsBlocks() {
             return this == PIN_GPU || this == PIN_HOST;
         }
@@ -238,8 +238,8 @@ public record SglangSettings(
     }
 
     /**
-     * The longest answer to a prompt of so many tokens; the release leaves room for it in an empty cache, where the prompt and
-     * the page that admission adds leave any.
+     * The longest answer to a prompt of so many tokens; the release leaves room for it in an empty cache, where the
+     * prompt and the page that admission adds leave any.
      */
     public int maxAnswerTokens(int prompt) {
         int most = maxRequestTokens() - prompt - 1;

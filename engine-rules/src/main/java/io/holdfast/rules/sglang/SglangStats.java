@@ -39,7 +39,7 @@ public record SglangStats(
         RequestTally whole,
         RequestTally streamed) {
 
-    /** What running requests and pins take: neither free nor evictable. */
+    /** Tokens of running requests and pins: neither free nor evictable. */
     public int usedTokens() {
         return capacityTokens - freeTokens - evictableTokens;
     }
@@ -54,7 +54,7 @@ public record SglangStats(
         return waitingTokens + cutTokens;
     }
 
-    /** What is used, and what waiting prompts will use. */
+    /** Tokens that are used, and those that waiting prompts will use. */
     public long totalTokens() {
         return usedTokens() + waitingTokens;
     }

@@ -1,7 +1,7 @@
 package io.holdfast.rules.sglang;
 
 /**
- * What a scheduler has done since its start.
+ * Work that a scheduler has done since its start.
  *
  * @param computedTokens of prompts, computed by prefills
  * @param foundTokens of prompts, found by prefills in any tier

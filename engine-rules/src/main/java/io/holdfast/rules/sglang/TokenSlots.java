@@ -6,8 +6,8 @@ import io.holdfast.rules.kvcached.ElasticPool;
 /**
  * The pool of token slots: how many there are and how many are free, in whole pages.
  *
- * <p>Under kvcached the memory is asked whenever slots are wanted, and there are as many as it allows, at most as many as the
- * cache was made with. Below a limit the memory may give nothing for slots that were given back.
+ * <p>Under kvcached the memory is asked whenever slots are wanted, and there are as many as it allows, at most as many
+ * as the cache was made with. Below a limit the memory may give nothing for slots that were given back.
  */
 final class TokenSlots {
     private final ElasticPool memory;
@@ -17,7 +17,7 @@ final class TokenSlots {
     /** The limit that the engine was given. */
     private int most;
 
-    /** What the memory allowed when it was asked last. */
+    /** Slots that the memory allowed when it was last asked. */
     private int allowed = Integer.MAX_VALUE;
 
     private int capacity;

@@ -18,13 +18,13 @@ import java.util.Set;
 /*
  * Requests that wait for their prefill, in the order in which they will be asked.
  *
- * First come, first served: a retracted request goes to the end. So that what the waiting will want is not evicted before
- * their turn, the release touches their prefixes at every 32nd look at the queue, the head's last; only where the least
- * recently used is evicted first.
+ * First come, first served: a retracted request goes to the end. So that what the waiting will want is not evicted
+ * before their turn, the release touches their prefixes at every 32nd look at the queue, the head's last; only where
+ * the least recently used is evicted first.
  *
- * Longest prefix first: the queue is sorted anew at every look by how much of each prompt is cached. Of several that have
- * nothing cached and begin alike, only the first keeps its place and the others go to the end, to find in the cache what it
- * will have left there. With more than 128 waiting that is too dear, and it is first come, first served.
+ * Longest prefix first: the queue is sorted anew at every look by how much of each prompt is cached. Of several that
+ * have nothing cached and begin alike, only the first keeps its place and the others go to the end, to find in the
+ * cache what it will have left there. With more than 128 waiting that is too dear, and it is first come, first served.
  */
 final class WaitingQueue {
     private static final int LOOKED_AT = 128;
@@ -82,7 +82,7 @@ final class WaitingQueue {
         return queue.size();
     }
 
-    /** Of all prompts, with what was said before a retraction. */
+    /** Tokens of all prompts, with those that were said before a retraction. */
     long tokens() {
         return tokens;
     }

@@ -10,25 +10,26 @@ import org.jspecify.annotations.Nullable;
  *
  * Free and cached at once
  * -----------------------
- * A block that nobody uses waits in the queue of free blocks and keeps its name, and with it what it holds, until it is taken
- * from the queue's head. So "free" says nothing about "cached": the cache is what the free blocks still hold, and evicting is
- * nothing but taking. A hit takes a block out of the queue, wherever it stands.
+ * A block that nobody uses waits in the queue of free blocks and keeps its name, and with it what it holds, until it is
+ * taken from the queue's head. So "free" says nothing about "cached": the cache is what the free blocks still hold, and
+ * evicting is nothing but taking. A hit takes a block out of the queue, wherever it stands.
  *
- * The order of the queue is the whole policy. Requests give their blocks back last block first, so that a chain loses its tail
- * before its head. What a block without a name holds can never be found again; 0.32 puts it at the head of the queue, so that
- * the next request takes it and no cached one. 0.22 put it at the tail like any other, and so lost a cached block for it.
+ * The order of the queue is the whole policy. Requests give their blocks back last block first, so that a chain loses
+ * its tail before its head. What a block without a name holds can never be found again; 0.32 puts it at the head of the
+ * queue, so that the next request takes it and no cached one. 0.22 put it at the tail like any other, and so lost a
+ * cached block for it.
  *
  * Copies
  * ------
- * Names are not unique. Two requests that compute the same block at the same time, or one that computes the last block of its
- * aligned prompt again, leave two blocks with one name; both count, and each is announced when it comes and when it goes. A
- * lookup finds the one that was named first and is still there.
+ * Names are not unique. Two requests that compute the same block at the same time, or one that computes the last block
+ * of its aligned prompt again, leave two blocks with one name; both count, and each is announced when it comes and when
+ * it goes. A lookup finds the one that was named first and is still there.
  *
  * A smaller pool
  * --------------
- * Under a limit, blocks too many are set aside: from the head of the queue, as if somebody took them, at once where they are
- * free and else as soon as they are. They come back when the limit rises. Block 0 stands for "no block" in the engine's
- * tables and is never given out.
+ * Under a limit, blocks too many are set aside: from the head of the queue, as if somebody took them, at once where
+ * they are free and else as soon as they are. They come back when the limit rises. Block 0 stands for "no block" in the
+ * engine's tables and is never given out.
  *
  * Arrays
  * ------
@@ -112,7 +113,7 @@ final class BlockPool {
         return block;
     }
 
-    /** Whether a free block holds nothing. */
+    /** Returns true if a free block holds nothing. */
     boolean hasEmpty() {
         int block = unused.first(QUEUE);
         while (block != NONE && names[block] != null) {
@@ -187,7 +188,7 @@ final class BlockPool {
         return free;
     }
 
-    /** How many of these hold something. */
+    /** Number of these that hold something. */
     int kept() {
         return kept;
     }

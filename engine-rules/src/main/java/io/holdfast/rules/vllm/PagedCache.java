@@ -15,22 +15,22 @@ import java.util.Optional;
 /**
  * The cache as the scheduler sees it: requests get blocks for their tokens or do not, and events tell of it.
  *
- * <p>Blocks are named as soon as tokens are scheduled that fill them, before they are computed. So others find them in the same
- * pass, and an event tells of them when it ends.
+ * <p>Blocks are named as soon as tokens are scheduled that fill them, before they are computed. So others find them in
+ * the same pass, and an event tells of them when it ends.
  *
- * <p>Under kvcached the pool is another: blocks are memory that is taken when they hold something or are used, and given back
- * when not. Each time blocks are wanted the memory is asked how many there may be; what is cached goes for it, the oldest
- * first, and what is cached beyond the memory's cap goes when a request lets go. Its reset forgets what running requests
- * have, too.
+ * <p>Under kvcached the pool is another: blocks are memory that is taken when they hold something or are used, and
+ * given back when not. Each time blocks are wanted the memory is asked how many there may be; what is cached goes for
+ * it, the oldest first, and what is cached beyond the memory's cap goes when a request lets go. Its reset forgets what
+ * running requests have, too.
  */
 final class PagedCache {
     private final int blockTokens;
     private final boolean byteHashes;
 
-    /** Whether requests are heard that want their hits announced, and events name sessions. */
+    /** True if requests are heard that want their hits announced, and events name sessions. */
     private final boolean tellsMore;
 
-    /** Whether the pool is kvcached's. */
+    /** True if the pool is kvcached's. */
     private final boolean isElastic;
 
     private final VllmBlockNames namer;
@@ -62,8 +62,9 @@ final class PagedCache {
     }
 
     /**
-     * How many leading blocks of a request without any the cache has. They are in its table then, and not its own before it is
-     * admitted. The last token is computed in any case, so the last block of an aligned prompt does not count.
+     * Finds how many leading blocks of a request the cache has; the request has none yet. They are in its table then,
+     * and not its own before it is admitted. The last token is computed in any case, so the last block of an aligned
+     * prompt does not count.
      */
     int find(VllmRequest request) {
         int most = (request.length() - 1) / blockTokens;
@@ -82,7 +83,9 @@ final class PagedCache {
         return hits;
     }
 
-    /** Gives a request what was found, and blocks for more tokens; false, and nothing done, unless all of it would fit. */
+    /**
+     * Gives a request what was found, and blocks for more tokens; false, and nothing done, unless all of it would fit.
+     */
     boolean admit(VllmRequest request, int hits, int tokens) {
         int wanted = blocksFor(request.length()) - hits;
         for (int i = 0; i < hits; i++) {
@@ -115,13 +118,13 @@ final class PagedCache {
         return true;
     }
 
-    /** Whether more tokens need no block, or nothing has to be evicted for it. */
+    /** Returns true if more tokens need no block, or nothing has to be evicted for it. */
     boolean extendsWithoutEviction(VllmRequest request, int tokens) {
         return blocksFor(request.computed + tokens) == request.held
                 || (pool.hasEmpty() && memory.allowedBlocks() > blocks());
     }
 
-    /** Takes all blocks from a request; whoever asks for them soon finds what they hold. */
+    /** Takes all blocks from a request; a request for them that comes soon finds what they hold. */
     void release(VllmRequest request) {
         pool.release(request.table, request.held);
         request.held = 0;
@@ -159,7 +162,7 @@ final class PagedCache {
         return pool;
     }
 
-    /** Whether the memory has so many blocks more, for which what is cached has to go where it must. */
+    /** Returns true if the memory has so many blocks more, for which cached blocks are evicted where they must. */
     private boolean isAllowed(int wanted) {
         if (!isElastic || wanted <= 0) {
             return true;
@@ -174,7 +177,7 @@ final class PagedCache {
         return missing <= 0;
     }
 
-    /** What the cache takes of memory: a block that is free and holds nothing takes none. */
+    /** Blocks of memory that the cache takes: a block that is free and holds nothing takes none. */
     private int blocks() {
         return pool.inUse() + pool.kept();
     }

@@ -26,29 +26,30 @@ import org.slf4j.LoggerFactory;
  *
  * A pass
  * ------
- * There is no prefill and no decode, only tokens that a request has and that are not computed yet: many of a new prompt, one
- * of a request that just said a token. Running requests come first, in the order of their admission, then waiting ones, until
- * the pass has its tokens; a prompt that does not fit goes on in the next pass, as a running request. Then the GPU computes
- * all of it at once, and each request whose last token was computed says another.
+ * There is no prefill and no decode, only tokens that a request has and that are not computed yet: many of a new
+ * prompt, one of a request that just said a token. Running requests come first, in the order of their admission, then
+ * waiting ones, until the pass has its tokens; a prompt that does not fit goes on in the next pass, as a running
+ * request. Then the GPU computes all of it at once, and each request whose last token was computed says another.
  *
  * Room
  * ----
  * A waiting request is admitted when all that it has so far would fit, with the hits that would leave the queue of free
- * blocks; if the first one is not, nobody behind it is looked at. A running one gets its blocks as it needs them. Where there
- * are none, the request admitted last loses all of its own and goes back to the front of the queue, with what it said; then
- * the next one, until the request at hand has its blocks or has lost them itself. What they lose keeps its names, so they
- * find much of it again. In a pass with a preemption nobody is admitted.
+ * blocks; if the first one is not, nobody behind it is looked at. A running one gets its blocks as it needs them. Where
+ * there are none, the request admitted last loses all of its own and goes back to the front of the queue, with what it
+ * said; then the next one, until the request at hand has its blocks or has lost them itself. What they lose keeps its
+ * names, so they find much of it again. In a pass with a preemption nobody is admitted.
  *
- * Nothing else is evicted for anybody, and no room is kept for what requests will say: admission is generous, and preemption
- * pays for it.
+ * Nothing else is evicted for anybody, and no room is kept for what requests will say: admission is generous, and
+ * preemption pays for it.
  *
  * Events
  * ------
- * What a pass did leaves in one frame when it is over, before its tokens are told. A clear is queued like any event, so that an
- * idle engine does not tell of it before the next request; but an engine makes one more empty pass after a request has ended.
+ * What a pass did leaves in one frame when it is over, before its tokens are told. A clear is queued like any event, so
+ * that an idle engine does not tell of it before the next request; but an engine makes one more empty pass after a
+ * request has ended.
  *
- * Not followed: asynchronous scheduling, which has the next pass scheduled before this one's tokens are known. Blocks and
- * names are the same with it, but a block that an answer filled is named one pass later.
+ * Not followed: asynchronous scheduling, which has the next pass scheduled before this one's tokens are known. Blocks
+ * and names are the same with it, but a block that an answer filled is named one pass later.
  */
 public final class VllmEngine implements Engine {
     private static final Logger log = LoggerFactory.getLogger(VllmEngine.class);
@@ -63,7 +64,7 @@ public final class VllmEngine implements Engine {
     private final WaitingLine waiting;
     private final List<VllmRequest> running = new ArrayList<>();
 
-    /** What this pass computes, in order. */
+    /** Requests that this pass computes, in order. */
     private final List<VllmRequest> batch = new ArrayList<>();
 
     private boolean ended;

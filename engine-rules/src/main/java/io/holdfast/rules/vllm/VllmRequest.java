@@ -10,7 +10,7 @@ import java.util.List;
 final class VllmRequest {
     final Generation generation;
 
-    /** Of its full blocks so far, those that were named. */
+    /** Names of its full blocks so far, as far as they were named. */
     final List<BlockName> names = new ArrayList<>();
 
     /** The whole digest of the last named block. */
@@ -30,7 +30,10 @@ final class VllmRequest {
     /** Tokens that this pass computes. */
     int scheduled;
 
-    /** Tokens that it had from the cache as far as its client will hear: at its first admission, or in 0.22 at its last one. */
+    /**
+     * Tokens that it had from the cache as far as its client will hear: at its first admission, or in 0.22 at its last
+     * one.
+     */
     int cached;
 
     boolean preempted;

@@ -5,7 +5,7 @@ import java.util.Arrays;
 import java.util.stream.Collectors;
 
 /**
- * What kind of vLLM server to emulate.
+ * Settings of a vLLM server to emulate.
  *
  * @param blocks in the pool, of which the first is never used
  * @param blockTokens tokens in a block
@@ -38,9 +38,11 @@ public record VllmSettings(
 
     /** The order of waiting requests, and which running one makes room for others. */
     public enum Policy {
-        /** As they came; the one admitted last makes room. */
+        /** Requests run as they came; the one admitted last makes room. */
         FCFS,
-        /** By priority, small numbers first, then as they came; the one that would be the last makes room. */
+        /**
+         * Requests run by priority, small numbers first, then as they came; the one that would be the last makes room.
+         */
         PRIORITY
     }
 
@@ -89,7 +91,7 @@ public record VllmSettings(
     }
 
     /**
-     * The same with hashes by the options of a real server.
+     * Returns these settings with hashes by the options of a real server.
      *
      * @param algorithm its {@code --prefix-caching-hash-algo}
      * @param seed its {@code PYTHONHASHSEED}, empty as if unset

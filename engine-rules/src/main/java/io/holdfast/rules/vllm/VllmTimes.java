@@ -5,7 +5,7 @@ import io.holdfast.rules.engine.RequestTally;
 import java.util.List;
 
 /**
- * How long requests took, in vLLM's buckets; all but the time between tokens are of requests that said all.
+ * Times that requests took, in vLLM's buckets; all but the time between tokens are of requests that said all.
  *
  * @param betweenTokens from one token to the next
  * @param perToken the mean time between the tokens of a request, 0 of one with a single token

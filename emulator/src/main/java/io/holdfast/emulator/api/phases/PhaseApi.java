@@ -37,8 +37,8 @@ import java.util.SplittableRandom;
 import java.util.function.Function;
 
 /**
- * The routes of the server that can be any of seven: health, models, metrics, and OpenAI's two ways to ask. Bodies, answers and
- * errors are SGLang's, which has the same fields; the numbers have names of their own.
+ * The routes of the server that can be any of seven: health, models, metrics, and OpenAI's two ways to ask. Bodies,
+ * answers and errors are SGLang's, which has the same fields; the numbers have names of their own.
  */
 public final class PhaseApi implements HttpFrontend {
     private static final String METRICS = "text/plain; version=0.0.4; charset=utf-8";
@@ -87,7 +87,7 @@ public final class PhaseApi implements HttpFrontend {
         routes.invalid(request);
     }
 
-    /** How long prompts and answers may be, in the words in which it is checked. */
+    /** Limits of prompts and answers, in the settings by which they are checked. */
     private static SglangSettings limits(PhaseSettings settings) {
         return SglangSettings.defaults()
                 .withSizes(

@@ -53,7 +53,7 @@ public final class SglangApi implements HttpFrontend {
     private final Routes routes;
     private final Map<String, Reply> open = new ConcurrentHashMap<>();
 
-    /** What is answered without a key, too. */
+    /** Routes that are answered without a key, too. */
     private static final List<String> OPEN = List.of("/health", "/ready", "/metrics");
 
     public SglangApi(
@@ -293,7 +293,7 @@ public final class SglangApi implements HttpFrontend {
         }
     }
 
-    /** Where several answers to one prompt are wanted, the prompt is read once before, so that all find it in the cache. */
+    /** Reads each prompt once before where several answers to it are wanted, so that all find it in the cache. */
     private void afterReading(List<GenerationRequest.Prompt> prompts, int index, Call call, Runnable next) {
         if (index == prompts.size()) {
             next.run();

@@ -34,12 +34,12 @@ public final class SglangErrors implements ErrorFormat {
         return new RequestRefused(400, error(400, "BadRequestError", message));
     }
 
-    /** What {@code /generate} and routes about sessions answer. */
+    /** Refuses as {@code /generate} and routes about sessions do. */
     static RequestRefused plainly(String message) {
         return new RequestRefused(400, plain(message));
     }
 
-    /** What the native route answers to a wrong sampling parameter. */
+    /** Refuses a wrong sampling parameter as the native route does. */
     static RequestRefused strictly(ValidationError error) {
         return new RequestRefused(400, new JsonObject().put("error", "invalid type: " + error.problem()));
     }
@@ -48,7 +48,7 @@ public final class SglangErrors implements ErrorFormat {
         return new JsonObject().put("error", new JsonObject().put("message", message));
     }
 
-    /** As the one above, at the head of a stream, which begins before anything is looked at. */
+    /** Writes the error at the head of a stream, which begins before anything is looked at. */
     static JsonObject inStream(String message) {
         return new JsonObject()
                 .put(

@@ -18,7 +18,7 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** What an SGLang server says of itself: its arguments, its model, its load. */
+/** Report of an SGLang server about itself: its arguments, its model, its load. */
 final class SglangInfo {
     private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern(
                     "yyyy-MM-dd'T'HH:mm:ss.SSSSSSxxx", Locale.ROOT)
@@ -218,7 +218,7 @@ final class SglangInfo {
         return sections.isEmpty() || sections.contains("all") || sections.contains(section);
     }
 
-    /** The same load in Prometheus' text form: one gauge for each number. */
+    /** Writes the same load in Prometheus' text form: one gauge for each number. */
     static String prometheus(JsonObject loads) {
         StringBuilder text = new StringBuilder();
         for (Object one : loads.getJsonArray("loads")) {

@@ -271,7 +271,7 @@ public final class SglangRequests {
                 settings.contextTokens()));
     }
 
-    /** How many tokens an answer may have: so many as fit beside its prompt in an empty cache. */
+    /** Limit of an answer's tokens: as many as fit beside its prompt in an empty cache. */
     private int limit(int prompt, OptionalLong most) {
         return (int) Math.max(1, Math.min(most.orElse(Long.MAX_VALUE), settings.maxAnswerTokens(prompt)));
     }

@@ -215,12 +215,12 @@ public final class SglangResponses {
                 .put("host", choice.cachedOnHost());
     }
 
-    /** Of one answer so far. */
+    /** Usage of one answer so far. */
     private static JsonObject usageOf(Choice choice, boolean cached) {
         return usage(choice.promptTokens(), choice.said(), cached ? Optional.of(choice.cached()) : Optional.empty());
     }
 
-    /** Of all answers: a prompt that was answered several times counts once. */
+    /** Usage of all answers: a prompt that was answered several times counts once. */
     private static JsonObject usage(List<Choice> choices, int each) {
         int prompts = 0;
         int cached = 0;

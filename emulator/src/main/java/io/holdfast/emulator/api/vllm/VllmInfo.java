@@ -10,7 +10,7 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.Locale;
 
-/** What a vLLM server says of itself. */
+/** Report of a vLLM server about itself. */
 final class VllmInfo {
     private final VllmSettings settings;
     private final ApiSettings server;

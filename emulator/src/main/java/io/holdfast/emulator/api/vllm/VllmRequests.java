@@ -83,7 +83,7 @@ final class VllmRequests {
         });
     }
 
-    /** What the engine looks at before it looks at fields one by one. */
+    /** Checks what the engine looks at before it looks at fields one by one. */
     private static void checkFirst(ValidatedBody body) {
         if (body.has("stream_options") && !body.flag("stream")) {
             throw VllmErrors.bad("Stream options can only be defined when `stream=True`.", "stream_options");

@@ -18,7 +18,7 @@ final class VllmResponses {
     private VllmResponses() {}
 
     /**
-     * What both routes' answers have in common.
+     * Common parts of both routes' answers.
      *
      * @param id of the request, which all its answers share
      * @param prefillOnly whether one token was said that is not told
@@ -62,7 +62,7 @@ final class VllmResponses {
                     .put("completion_tokens", said);
         }
 
-        /** Of all answers: a prompt that was answered several times counts once. */
+        /** Usage of all answers: a prompt that was answered several times counts once. */
         private JsonObject counts(List<Choice> choices) {
             int prompts = 0;
             int said = 0;
