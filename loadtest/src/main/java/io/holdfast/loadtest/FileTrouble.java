@@ -29,7 +29,7 @@ public final class FileTrouble {
         };
     }
 
-    /** Of a file that was to be written it is the folder that is missing. */
+    /** Names the folder that is missing, or else the file: a file that was to be written lacks its folder. */
     private static String missing(Path file) {
         return Optional.ofNullable(file.toAbsolutePath().getParent())
                 .filter(folder -> !Files.isDirectory(folder))

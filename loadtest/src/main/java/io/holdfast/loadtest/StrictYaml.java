@@ -65,7 +65,7 @@ public final class StrictYaml {
                 .orElseGet(() -> new StrictYaml(source, "", MissingNode.getInstance()));
     }
 
-    /** The same of a text with several documents. */
+    /** Reads a text with several documents. */
     public static List<StrictYaml> documents(String source, String text) {
         List<StrictYaml> documents = new ArrayList<>();
         try (var read = YAML.readerFor(JsonNode.class).<JsonNode>readValues(text)) {
@@ -99,7 +99,7 @@ public final class StrictYaml {
         return this;
     }
 
-    /** What a key has, which need not be there. */
+    /** Returns the value of a key, which may be absent. */
     public StrictYaml at(String key) {
         return new StrictYaml(source, below(key), node.path(key));
     }
@@ -118,7 +118,7 @@ public final class StrictYaml {
     }
 
     /**
-     * What a list has, in its order; nothing where it is not there.
+     * Returns the items of a list in their order; empty where the list is absent.
      *
      * @param what it is to be, as {@code is a list of models}
      */
@@ -133,7 +133,7 @@ public final class StrictYaml {
         return list;
     }
 
-    /** The same of a list that is there and has something in it. */
+    /** Returns the items of a list that must be there and must not be empty. */
     public List<StrictYaml> filled(String what) {
         List<StrictYaml> list = list(what);
         if (list.isEmpty()) {
@@ -142,7 +142,7 @@ public final class StrictYaml {
         return list;
     }
 
-    /** What is there under names that people choose, in its order. */
+    /** Returns the values under names that people choose, in their order. */
     public Map<String, StrictYaml> named() {
         if (!node.isObject() && !node.isMissingNode()) {
             throw wrong("has names with something below each, as 'one: {...}' in lines of their own");

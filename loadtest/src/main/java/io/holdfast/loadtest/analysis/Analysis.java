@@ -66,7 +66,7 @@ public final class Analysis {
         return of(run, Beside.NOTHING);
     }
 
-    /** The same for one of several runs that were planned together. */
+    /** Analyses one of several runs that were planned together. */
     public static Result of(Journal.Contents run, Beside beside) {
         CrossoverPlan plan = run.header().plan();
         int looks = plan.allLooks().size();
@@ -82,13 +82,13 @@ public final class Analysis {
     }
 
     /**
-     * What the other runs of a sweep say.
+     * Results of the other runs of a sweep.
      *
      * @param pValues of all their numbers, since so many questions were asked
      * @param sweep the effect over memory pressure, where it is known
      */
     public record Beside(List<Double> pValues, Optional<DoseResponse> sweep) {
-        /** Of a run by itself. */
+        /** A run that belongs to no sweep. */
         public static final Beside NOTHING = new Beside(List.of(), Optional.empty());
 
         public Beside {
@@ -96,12 +96,12 @@ public final class Analysis {
         }
     }
 
-    /** Whether more data of the same kind is not what a run lacks; a plan that may grow ends then. */
+    /** Returns true unless the run lacks more data of the same kind; a plan that may grow ends then. */
     public static boolean isDecided(Result result) {
         return result.verdict().shortfall().filter(Shortfall.PRECISION::equals).isEmpty();
     }
 
-    /** Whether a run whose plan may grow has come to a look that decides it. */
+    /** Returns true if a run whose plan may grow has reached a look that decides it. */
     static boolean isDecidedAtALook(Journal.Contents run) {
         CrossoverPlan plan = run.header().plan();
         return !plan.looks().isEmpty()

@@ -4,8 +4,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * How far a request's value tells that of the next one of its leg. Values that hang together are worth fewer than they are:
- * an interval over single requests that leaves this out is too narrow.
+ * Correlation of a request's value with that of the next request of its leg. Correlated values are worth fewer than
+ * they are: an interval over single requests that leaves this out is too narrow.
  *
  * @param lag1 the correlation of neighbours, around the mean of their own leg
  * @param effective how many independent values would tell as much, by {@code n (1 - lag1) / (1 + lag1)}, and never more

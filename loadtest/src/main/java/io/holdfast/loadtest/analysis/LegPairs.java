@@ -67,7 +67,7 @@ record LegPairs(Design design, List<Pair> all) {
             return legs.stream().filter(leg -> leg.arm() == arm).toList();
         }
 
-        /** Of a pair its second leg against its first; of a block its pinned legs against its baseline legs. */
+        /** Compares the second leg of a pair with its first, or the pinned legs of a block with its baseline legs. */
         OptionalDouble logRatio(Function<List<RequestRecord>, OptionalDouble> number) {
             boolean block = legs.size() > 2;
             OptionalDouble before = meanLog(block ? in(Arm.BASELINE) : legs.subList(0, 1), number);

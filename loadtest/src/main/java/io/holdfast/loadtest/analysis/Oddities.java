@@ -137,7 +137,10 @@ final class Oddities {
         return shares.length > 0 && Quantiles.of(shares, 0.5) > QUEUED;
     }
 
-    /** How many times longer a request took than alone, by the prime of its leg; not known where prompts are not counted. */
+    /**
+     * Returns how many times longer a request took than the prime of its leg took alone; absent where prompts are not
+     * counted.
+     */
     private OptionalDouble timesAlone(LegRecord leg, RequestRecord flood) {
         return leg.requests().stream()
                 .filter(request -> request.role() == Role.PRIME)

@@ -21,7 +21,7 @@ import java.util.Optional;
  * Texts that begin with a salt are other texts in each leg, and nothing can be compared.
  */
 
-/** Whether the same requests got the same answers in both arms. */
+/** Check that the same requests got the same answers in both arms. */
 final class Outputs {
     private record Place(int position, int number) {}
 
@@ -29,7 +29,7 @@ final class Outputs {
 
     private Outputs() {}
 
-    /** What is to be said of it, if anything: a sentence. */
+    /** Returns a sentence about the difference, if there is one. */
     static Optional<String> difference(RunHeader header, List<LegRecord> measured) {
         return header.isSalted() ? Optional.empty() : new Outputs().compare(measured);
     }

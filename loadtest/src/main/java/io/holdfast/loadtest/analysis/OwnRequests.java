@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.OptionalLong;
 
 /**
- * What an arm's switch sent by itself in the measured legs of that arm.
+ * Requests that an arm's switch sent on its own in the measured legs of that arm.
  *
  * @param prefilledTokens of their prompts, those that the engine did not find cached; unknown as soon as it did not say for
  *     one of them

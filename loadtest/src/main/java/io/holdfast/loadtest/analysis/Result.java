@@ -52,7 +52,7 @@ public record Result(
         warnings = List.copyOf(warnings);
     }
 
-    /** Of a run that went through and is judged by one number. */
+    /** Creates the result of a run that went through and is judged by one number. */
     public Result(
             RunHeader header,
             Verdict verdict,
@@ -88,7 +88,10 @@ public record Result(
         return verdict.headline() + ", in " + (processes == 1 ? "one server process" : processes + " server processes");
     }
 
-    /** How many server processes the measured legs ran in: what differs from one to the next shows in no other way. */
+    /**
+     * Returns the number of server processes that the measured legs ran in: differences between them show in no other
+     * way.
+     */
     public int serverProcesses() {
         return (int) legs.stream()
                 .filter(LegRecord::isMeasured)

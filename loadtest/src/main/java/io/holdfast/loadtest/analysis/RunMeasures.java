@@ -50,7 +50,7 @@ import java.util.stream.Collectors;
  * @param tail the same of the distance from the median to the 99th percentile
  */
 public record RunMeasures(Map<Arm, OfAnArm> arms, List<Cell> cells, Estimate spread, Estimate tail) {
-    /** Of latencies, where nobody asks for others. */
+    /** Percentiles of latencies where no others are requested. */
     public static final List<Double> PERCENTILES = List.of(50.0, 90.0, 95.0, 99.0);
 
     private static final double OFFERED_TOO_MUCH = 1.05;
@@ -88,18 +88,18 @@ public record RunMeasures(Map<Arm, OfAnArm> arms, List<Cell> cells, Estimate spr
         cells = List.copyOf(cells);
     }
 
-    /** Those of one arm. */
+    /** Returns the measures of one arm. */
     public OfAnArm in(Arm arm) {
         return Optional.ofNullable(arms.get(arm)).orElseThrow();
     }
 
-    /** Those of a run with the usual percentiles and no limits. */
+    /** Computes the measures of a run with the usual percentiles and no limits. */
     public static RunMeasures of(Result result) {
         return of(result, PERCENTILES, Optional.empty());
     }
 
     /**
-     * Those of a run.
+     * Computes the measures of a run.
      *
      * @param percentiles of latencies, as 50 or 99.9
      */
@@ -129,7 +129,7 @@ public record RunMeasures(Map<Arm, OfAnArm> arms, List<Cell> cells, Estimate spr
                 Estimate.of(pairs.data(requests -> ofProbes(requests, sample -> sample.p99() - sample.p50()))));
     }
 
-    /** What a leg's probes are reduced to; absent where that is nothing, since a ratio to nothing is none. */
+    /** Reduces a leg's probes to a number; absent where that number is 0, since there is no ratio to 0. */
     private static OptionalDouble ofProbes(List<RequestRecord> requests, ToDoubleFunction<Sample> number) {
         return Sample.of(ttfts(requests, request -> request.role() == Role.PROBE))
                 .filter(sample -> sample.count() >= FEWEST_OF_A_SPREAD)

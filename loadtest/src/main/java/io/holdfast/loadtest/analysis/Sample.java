@@ -5,7 +5,7 @@ import java.util.Arrays;
 import java.util.Optional;
 
 /**
- * What values of one kind come to, in their own unit. Quantiles are those of Hyndman and Fan's definition 7.
+ * Summary of values of one kind, in their own unit. Quantiles are those of Hyndman and Fan's definition 7.
  *
  * @param sd with the divisor n - 1; 0 of a single value
  */

@@ -35,7 +35,7 @@ public final class UntoldZeros {
         this.note = note;
     }
 
-    /** Of the legs of one run. */
+    /** Examines the legs of one run. */
     public static UntoldZeros of(RunHeader header, List<LegRecord> legs) {
         long told = legs.stream()
                 .flatMap(UntoldZeros::all)
@@ -107,19 +107,19 @@ public final class UntoldZeros {
         return legs;
     }
 
-    /** What was concluded and what proves it, a sentence; absent where every count was told, or none. */
+    /** Returns a sentence with the conclusion and its proof; absent where every count was told, or no count. */
     Optional<String> note() {
         return note;
     }
 
-    /** The same where it is about a probe: of the counts of other requests nothing is told. */
+    /** Returns the note where it concerns a probe: reports say nothing about the counts of other requests. */
     Optional<String> noteOfProbes() {
         return note.filter(sentence -> legs.stream()
                 .flatMap(leg -> leg.probes().stream())
                 .anyMatch(probe -> probe.isOk() && probe.cachedTokens().orElse(0) == 0));
     }
 
-    /** What a leg's counters say of the rule. */
+    /** Verdict of a leg's counters about the rule. */
     private enum Proof {
         FOR,
         AGAINST,
@@ -137,7 +137,7 @@ public final class UntoldZeros {
         return excess.getAsLong() > 0 && Shares.isOfThisLegAlone(leg) ? Proof.AGAINST : Proof.NONE;
     }
 
-    /** By how much the counters found more than the answers told; absent where nobody counted. */
+    /** Returns the tokens that the counters found beyond the answers' counts; absent where nobody counted. */
     private static OptionalLong excess(LegRecord leg) {
         if (leg.shares().isEmpty()
                 || leg.shares().stream().anyMatch(share -> share.cachedTokens().isEmpty())) {

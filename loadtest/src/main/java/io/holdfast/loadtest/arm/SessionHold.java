@@ -109,7 +109,10 @@ final class SessionHold implements ArmSwitch {
                 .orElseGet(() -> ReleaseReceipt.released("the engine closed the session"));
     }
 
-    /** What an earlier leg could not close would take of the cache of this one, where nobody empties it. */
+    /**
+     * Closes a session that an earlier leg could not close: it takes cache from this leg where nobody empties the
+     * cache.
+     */
     private void closeWhatIsOpen() {
         if (open.filter(session -> engine.holdRoutes().closeSession(session).isEmpty())
                 .isPresent()) {

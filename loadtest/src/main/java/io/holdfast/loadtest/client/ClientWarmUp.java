@@ -83,7 +83,7 @@ final class ClientWarmUp {
     }
 
     /**
-     * What it took.
+     * Cost of the warm-up.
      *
      * @param firstLagMicros between a request's turn and its sending, median of the first round
      * @param lastLagMicros the same of the last round

@@ -202,7 +202,7 @@ public final class EngineClient implements AutoCloseable {
         });
     }
 
-    /** How the client fared since the lanes were opened. */
+    /** Reports how the client fared since the lanes were opened. */
     Future<ClientHealth> health() {
         return onContext(() -> Future.succeededFuture(watch.health()));
     }

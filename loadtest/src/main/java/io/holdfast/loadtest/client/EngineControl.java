@@ -40,14 +40,14 @@ import javax.net.ssl.SSLException;
 final class EngineControl implements AutoCloseable {
     private static final Duration LIMIT = Duration.ofSeconds(60);
     /**
-     * How long a server that is there already may take for an answer that needs no model. It has had its time to start, so
-     * one that is silent for longer is none; how long a completion takes says nothing, and is waited for.
+     * Time that a running server may take for an answer that needs no model. It has had its time to start, so a server
+     * that is silent for longer is none. The time of a completion proves nothing, and is waited for.
      */
     private static final Duration GREETING_LIMIT = Duration.ofSeconds(4);
 
     private static final long PAUSE_NANOS = 20_000_000;
     private static final long MOST_PAUSE_NANOS = 500_000_000;
-    /** How often a person who waits is told what for. */
+    /** Time between two messages that tell a waiting person what the wait is for. */
     private static final long WORD_NANOS = 10_000_000_000L;
 
     private static final String VLLM = "vllm:";
@@ -219,7 +219,7 @@ final class EngineControl implements AutoCloseable {
         }
     }
 
-    /** Whether anybody is there at all; a {@link LoadTestException} says if not. */
+    /** Checks that anybody answers at all; throws a {@link LoadTestException} if not. */
     void greet() {
         try {
             http.get("/health", GREETING_LIMIT);
@@ -305,7 +305,7 @@ final class EngineControl implements AutoCloseable {
         return record.isOk() ? Optional.empty() : Optional.of(record.problem());
     }
 
-    /** Whether such an answer may be another one soon: too many requests, or a server that is not up yet. */
+    /** Returns true if the next answer may soon be another: too many requests, or a server that is not up yet. */
     private static boolean isPassing(int status) {
         return switch (status) {
             case 408, 425, 429 -> true;
@@ -367,7 +367,7 @@ final class EngineControl implements AutoCloseable {
         return Optional.of("the engine did not flush its cache (" + last + ")");
     }
 
-    /** Whether asking again would not help: there is no such route, or a key is missing. */
+    /** Returns true if asking again would not help: there is no such route, or a key is missing. */
     private static boolean isFinal(int status) {
         return status == 401 || status == 403 || status == 404 || status == 405;
     }
@@ -410,7 +410,7 @@ final class EngineControl implements AutoCloseable {
         }
     }
 
-    /** Those of {@link #FLAGS} that it tells. */
+    /** Returns those of {@link #FLAGS} that the engine tells. */
     Map<String, String> flags() {
         Map<String, String> flags = new TreeMap<>();
         JsonNode info = json("/server_info");
@@ -534,7 +534,7 @@ final class EngineControl implements AutoCloseable {
         http.close();
     }
 
-    /** What an engine that was asked for a completion is found to be. */
+    /** State of an engine that was asked for a completion. */
     private sealed interface Readiness {
         record Ready() implements Readiness {}
 

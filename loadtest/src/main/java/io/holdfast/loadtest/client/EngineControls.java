@@ -19,7 +19,7 @@ final class EngineControls implements AutoCloseable {
         addresses.forEach(address -> engines.put(address, new EngineControl(address, settings, clock, sentence -> {})));
     }
 
-    /** What all of them are; the cache is that of all together. */
+    /** Returns the facts that all engines share; the cache is that of all together. */
     EngineFacts facts() {
         Map<URI, EngineFacts> facts = new LinkedHashMap<>();
         engines.forEach((address, engine) -> facts.put(address, engine.facts()));
@@ -59,7 +59,7 @@ final class EngineControls implements AutoCloseable {
                 .findFirst();
     }
 
-    /** By their addresses. */
+    /** Returns the engines' life signs by their addresses. */
     Map<String, LifeSign> lifeSigns() {
         Map<String, LifeSign> signs = new LinkedHashMap<>();
         engines.forEach((address, engine) -> signs.put(address.toString(), engine.lifeSign()));

@@ -104,7 +104,7 @@ public final class HttpEngine implements EngineUnderTest {
         }
     }
 
-    /** Which engine a server says it is. */
+    /** Returns the engine family that a server says it is. */
     public static EngineFacts.Family family(URI server, HttpSettings settings, RunClock clock) {
         try (EngineControl control = new EngineControl(server, settings, clock, sentence -> {})) {
             control.greet();
@@ -189,12 +189,12 @@ public final class HttpEngine implements EngineUnderTest {
         return client;
     }
 
-    /** Of the flags that it was started with, as it tells them, those that change what is measured. */
+    /** Returns the server's start flags, as it tells them, that change what is measured. */
     public Map<String, String> flags() {
         return control.flags();
     }
 
-    /** What it counts, as its page of metrics has it; empty where it has none. */
+    /** Returns the engine's page of metrics; empty where it has none. */
     public String metrics() {
         return control.metrics();
     }

@@ -10,7 +10,7 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
- * How an engine behind HTTP is asked.
+ * Settings for requests to an engine behind HTTP.
  *
  * @param route its completion route
  * @param model its name for the OpenAI route; vLLM insists on it
@@ -163,7 +163,9 @@ public record HttpSettings(
         return isWhole(request) ? bare.orElse(requestTimeout) : requestTimeout;
     }
 
-    /** What is sent beside the key, by name: an answer may depend on it, and what is in it is told to nobody else. */
+    /**
+     * Names of the headers sent beside the key: an answer may depend on them, but their values are told to nobody else.
+     */
     String headerNames() {
         return headers.keySet().stream()
                 .map(name -> name.toLowerCase(Locale.ROOT))

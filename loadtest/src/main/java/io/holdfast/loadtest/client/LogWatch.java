@@ -47,7 +47,7 @@ final class LogWatch {
         this.file = file;
     }
 
-    /** What whole lines came since this was asked last. */
+    /** Returns what the whole lines tell that came since the last call. */
     ServerLog since() {
         Lines lines = new Lines();
         if (!Files.exists(file)) {
@@ -84,7 +84,7 @@ final class LogWatch {
         private long cachedTokens;
         private boolean inTraceback;
 
-        /** Whether a line ended with it. */
+        /** Takes the next byte; returns true if it ended a line. */
         boolean take(byte next) {
             if (next != '\n') {
                 if (line.size() < MOST_OF_A_LINE) {

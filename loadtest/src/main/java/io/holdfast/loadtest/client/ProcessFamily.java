@@ -62,7 +62,7 @@ final class ProcessFamily {
                         .isEmpty();
     }
 
-    /** Whether a process of this group runs. */
+    /** Returns true if a process of this group runs. */
     static boolean anyRuns(Path proc, long group) {
         try (Stream<Path> all = Files.list(proc)) {
             return all.flatMap(each -> stat(each).stream())
@@ -76,7 +76,9 @@ final class ProcessFamily {
         return fields[STATE].equals("Z") || fields[STATE].equals("X");
     }
 
-    /** What stands behind a process's name, which may have spaces and brackets; absent where it is gone. */
+    /**
+     * Returns the fields behind a process's name, which may have spaces and brackets; absent where the process is gone.
+     */
     private static Optional<String[]> stat(Path process) {
         if (!Character.isDigit(String.valueOf(process.getFileName()).charAt(0))) {
             return Optional.empty();
@@ -90,7 +92,7 @@ final class ProcessFamily {
         }
     }
 
-    /** Whether there was somebody to signal; signal 0 only asks. */
+    /** Sends a signal and returns true if a process was there to take it; signal 0 only asks. */
     private boolean kill(String signal) {
         try {
             Process asked = new ProcessBuilder("kill", "-s", signal, "--", "-" + first.pid())

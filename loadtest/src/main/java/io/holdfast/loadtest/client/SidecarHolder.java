@@ -254,7 +254,7 @@ public final class SidecarHolder implements ArmSwitch {
         return ask(() -> http.delete(path + route));
     }
 
-    /** What the sidecar says of the engine. */
+    /** Returns the sidecar's view of the engine. */
     JsonNode view() {
         Answer answer = ask(() -> http.get(path));
         if (answer.status() == 404) {

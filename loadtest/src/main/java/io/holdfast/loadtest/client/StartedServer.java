@@ -54,7 +54,7 @@ public final class StartedServer implements ServerUnit {
     private static final int TAIL_BYTES = 4096;
 
     /**
-     * How it is started.
+     * A server's command and surroundings.
      *
      * @param uri where it will serve
      * @param command for the shell; {@code {name}} in it stands for a value
@@ -83,7 +83,7 @@ public final class StartedServer implements ServerUnit {
         }
     }
 
-    /** How much of a run one process serves. */
+    /** Span of a run that one process serves. */
     public enum Restart {
         LEG,
         LIFE,
@@ -104,7 +104,7 @@ public final class StartedServer implements ServerUnit {
             unset = Set.copyOf(unset);
         }
 
-        /** As the plan says. */
+        /** Returns the variant that changes nothing of the plan. */
         public static Variant none() {
             return new Variant(Map.of(), Map.of(), Set.of());
         }

@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * How the client itself fared while the requests of a leg were under way: what it did to its own stamps.
+ * Behaviour of the client itself while the requests of a leg were under way: what it did to its own stamps.
  *
  * @param loadNanos how long requests were under way
  * @param loopCpuNanos CPU time that the busiest event loop took meanwhile

@@ -1,7 +1,7 @@
 package io.holdfast.loadtest.journal;
 
 /**
- * What was really done in a hold step.
+ * Record of what was really done in a hold step.
  *
  * @param id names the hold to whoever releases it; empty when there is none
  * @param reason the words of whoever holds

@@ -106,7 +106,7 @@ public final class Journal implements AutoCloseable {
         }
     }
 
-    /** Whether a load test that still runs writes to it, on this machine. */
+    /** Returns true if a load test that still runs writes to the file, on this machine. */
     public static boolean isBeingWritten(Path file) {
         // Locks are asked for on a channel that could write, since that is the kind the writer has; nothing is written.
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
@@ -202,8 +202,8 @@ public final class Journal implements AutoCloseable {
     }
 
     /**
-     * How often, before the leg that stands, pairs had to be run again: resumes and voided pairs together, as the salt of its
-     * texts counts them.
+     * Returns how often pairs had to be run again before the leg that stands: resumes and voided pairs together, as the
+     * salt of its texts counts them.
      */
     public static int repeatsBefore(Path file, LegRecord leg) {
         return reading(file).repeatsBefore(leg);
@@ -249,7 +249,7 @@ public final class Journal implements AutoCloseable {
     public record Reopened(Journal journal, Contents contents) {}
 
     /**
-     * What a journal holds.
+     * Contents of a journal.
      *
      * @param header with the slot that the rehearsal led to
      * @param legs those that stand, in the order in which they ran; of the last life perhaps not all
@@ -272,7 +272,7 @@ public final class Journal implements AutoCloseable {
             warnings = List.copyOf(warnings);
         }
 
-        /** Of a run that went through. */
+        /** Creates the contents of a run that went through. */
         public Contents(RunHeader header, List<LegRecord> legs, List<String> warnings) {
             this(header, legs, new LifeOrder(header).lives(), List.of(), 0, true, warnings);
         }
@@ -282,22 +282,22 @@ public final class Journal implements AutoCloseable {
             return Journal.wholePairs(header, legs);
         }
 
-        /** The same to go on with. */
+        /** Returns the order of the lives, in a form that can be continued. */
         public LifeOrder lifeOrder() {
             return new LifeOrder(header, order);
         }
 
-        /** How many lives, in their order, are finished. */
+        /** Returns the number of finished lives, in their order. */
         public int finishedLives() {
             return legs.size() / header.legsOf(header.firstLife()).size();
         }
 
-        /** How many legs of the life after those are there. */
+        /** Returns the number of legs that the first unfinished life has so far. */
         public int legsOfNextLife() {
             return legs.size() % header.legsOf(header.firstLife()).size();
         }
 
-        /** How many pairs were voided by their surroundings so far. */
+        /** Returns the number of pairs that their surroundings voided so far. */
         public int repeats() {
             return (int) voided.stream().filter(VoidedPair::bySurroundings).count();
         }

@@ -70,7 +70,7 @@ final class JournalReader {
         return HexFormat.of().formatHex(hash, 0, ID_BYTES);
     }
 
-    /** What the bytes of a journal say. */
+    /** Reads the bytes of a journal. */
     static Read read(Path file, byte[] bytes) {
         int end = bytes.length;
         while (end > 0 && bytes[end - 1] != '\n') {
@@ -254,7 +254,7 @@ final class JournalReader {
                         + (number == 2 ? "it" : "them");
     }
 
-    /** What stands before a line. */
+    /** Describes what the lines before a line hold. */
     private String sound(int number) {
         long pairs = Journal.wholePairs(header, standing);
         return (number == 2
@@ -272,7 +272,7 @@ final class JournalReader {
      * @param closed whether that line has its line feed
      */
     record Read(Journal.Contents contents, List<Integer> repeatsBefore, String run, long length, boolean closed) {
-        /** Of the leg at that place; none where there is no such leg. */
+        /** Returns the repeats before the leg at that place; 0 where there is no such leg. */
         int repeatsBefore(LegRecord leg) {
             PlannedLeg place = new PlannedLeg(leg.life(), leg.order(), leg.position());
             return IntStream.range(0, repeatsBefore.size())

@@ -28,7 +28,7 @@ public final class LifeOrder {
         return List.copyOf(lives);
     }
 
-    /** How many there are. */
+    /** Returns the number of lives. */
     public int size() {
         return lives.size();
     }

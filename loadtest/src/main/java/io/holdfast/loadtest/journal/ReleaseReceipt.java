@@ -2,7 +2,7 @@ package io.holdfast.loadtest.journal;
 
 import java.util.Optional;
 
-/** What was really done when a leg was over. */
+/** Record of what was really done when a leg was over. */
 public record ReleaseReceipt(Kind kind, String reason) {
     private static final String NOTHING = "nothing was held: ";
 
@@ -10,7 +10,7 @@ public record ReleaseReceipt(Kind kind, String reason) {
     public enum Kind {
         /** The hold stood until now, and is over. */
         RELEASED,
-        /** Whoever holds had let go already: the leg ran without the hold, wholly or in part. */
+        /** The holder had released the hold already: the leg ran without it, wholly or in part. */
         LOST,
         /** The engine did not keep what it had agreed to keep. That is how its pins work, not a fault of the leg. */
         BROKEN,

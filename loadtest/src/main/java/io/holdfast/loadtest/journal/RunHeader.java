@@ -12,7 +12,7 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * What was decided before the first leg: enough to judge the legs again.
+ * Decisions made before the first leg: enough to judge the legs again.
  *
  * @param format of the journal that it heads
  * @param startedAt date and time in UTC, for people
@@ -77,7 +77,7 @@ public record RunHeader(
     /** That each leg has a process of its own. */
     public static final String LEG = "leg";
 
-    /** What the names of the options begin with that say what the run was measured on. */
+    /** Beginning of the option names that say what the run was measured on. */
     public static final String ENVIRONMENT = "environment.";
 
     /** Among the options: the profiler that the server ran under. */
@@ -88,7 +88,7 @@ public record RunHeader(
         options = Map.copyOf(options);
     }
 
-    /** Of a run that nobody can go on with by its journal alone. */
+    /** Creates the header of a run that nobody can resume by its journal alone. */
     public RunHeader(
             int format,
             String startedAt,
@@ -132,14 +132,16 @@ public record RunHeader(
                 Map.of());
     }
 
-    /** The same once the rehearsal is over, whose calls may need a longer slot; the same for whoever reads its legs. */
+    /**
+     * Returns the header after the rehearsal, whose calls may need a longer slot; a reader of its legs gets the same.
+     */
     public RunHeader afterRehearsal(List<LegRecord> rehearsal) {
         long slowest = rehearsal.stream().mapToLong(LegRecord::holdNanos).max().orElse(0);
         long needed = Math.ceilDiv(ROOM * slowest, NANOS_OF_A_MILLI);
         return slotAdapts && needed > slotMillis ? withSlotMillis(needed) : this;
     }
 
-    /** The same for the legs of several runs put together; whether any of them held. */
+    /** Returns the header for the legs of several runs put together; {@code holds} if any of them held. */
     public RunHeader of(CrossoverPlan whole, boolean holds) {
         return with(whole, slotMillis, holds);
     }
@@ -185,7 +187,7 @@ public record RunHeader(
         };
     }
 
-    /** How many legs of each life are measured. */
+    /** Returns the number of measured legs of each life. */
     public int measuredLegsOfALife() {
         return orderOf(0).legs();
     }
@@ -222,12 +224,12 @@ public record RunHeader(
                 .toList();
     }
 
-    /** Whether each leg had a server process of its own. */
+    /** Returns true if each leg had a server process of its own. */
     public boolean freshLegs() {
         return options.containsKey(ARM_SERVER) || LEG.equals(options.get(RESTART_PER));
     }
 
-    /** What the run was measured on, by name: machine, GPUs, versions; empty where nobody looked. */
+    /** Returns what the run was measured on, by name: machine, GPUs, versions; empty where nobody looked. */
     public Map<String, String> environment() {
         Map<String, String> environment = new TreeMap<>();
         options.forEach((name, value) -> {
@@ -243,7 +245,7 @@ public record RunHeader(
         return Optional.ofNullable(options.get(PROFILER));
     }
 
-    /** Whether texts were told apart by a salt in place of emptying the cache. */
+    /** Returns true if a salt told texts apart, in place of emptying the cache. */
     public boolean isSalted() {
         return client.containsKey(SALT);
     }

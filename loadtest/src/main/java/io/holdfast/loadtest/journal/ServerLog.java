@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What the server wrote while a leg ran, as far as the leg has to answer for it.
+ * Lines that the server wrote while a leg ran, as far as the leg has to answer for them.
  *
  * @param errors the first and the last line that tells of an error, cut to a length
  * @param errorLines how many such lines there were
@@ -25,7 +25,7 @@ public record ServerLog(
         shortages = List.copyOf(shortages);
     }
 
-    /** Of a server that tells of no batches. */
+    /** Creates the log of a server that tells of no batches. */
     public ServerLog(List<String> errors, int errorLines, List<String> shortages, int shortageLines) {
         this(errors, errorLines, shortages, shortageLines, 0, 0);
     }

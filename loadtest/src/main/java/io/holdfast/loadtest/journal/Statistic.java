@@ -45,12 +45,12 @@ public enum Statistic {
         return reduced(requests, Statistic::median);
     }
 
-    /** Whether requests of a flood count. */
+    /** Returns true if requests of a flood count. */
     public boolean takesFloods() {
         return floods;
     }
 
-    /** What it is, in a few words. */
+    /** Returns a description of a few words. */
     public String text() {
         return text;
     }

@@ -54,7 +54,7 @@ public record TokenStamps(@JsonValue String text) {
         return text.isEmpty() ? new String[0] : text.split(" ");
     }
 
-    /** How many tokens each chunk brought. */
+    /** Returns the number of tokens that each chunk brought. */
     public int[] tokens() {
         return Arrays.stream(chunks())
                 .mapToInt(chunk -> {

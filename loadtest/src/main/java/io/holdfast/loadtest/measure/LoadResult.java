@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * What one load came to, whoever measured it.
+ * Result of one load, no matter what measured it.
  *
  * @param id path-like and stable within a suite, as {@code b2/warm/streaming/1024tok/pass1}
  * @param workload its name, for people

@@ -30,13 +30,13 @@ public record Measures(Map<Metric, Double> values) {
         values = Collections.unmodifiableMap(new LinkedHashMap<>(values));
     }
 
-    /** Those of a list of requests, with the usual percentiles and no limits. */
+    /** Computes the measures of a list of requests, with the usual percentiles and no limits. */
     public static Measures of(List<RequestRecord> requests) {
         return of(requests, PERCENTILES, Optional.empty());
     }
 
     /**
-     * Those of a list of requests.
+     * Computes the measures of a list of requests.
      *
      * @param percentiles as 50 or 99.9
      * @param slo what a request has to keep to count into goodput, where that is asked for
@@ -86,7 +86,10 @@ public record Measures(Map<Metric, Double> values) {
                         .sum());
     }
 
-    /** Those of single values in milliseconds, whoever measured them; none where there are no values. */
+    /**
+     * Computes the metrics of single values in milliseconds, no matter what measured them; empty where there are no
+     * values.
+     */
     public static Map<Metric, Double> of(Quantity quantity, double[] values) {
         Map<Metric, Double> all = new LinkedHashMap<>();
         reduce(quantity, Arrays.stream(values).sorted().toArray(), PERCENTILES, all);

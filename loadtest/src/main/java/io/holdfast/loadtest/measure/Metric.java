@@ -18,21 +18,21 @@ import java.util.stream.Stream;
  * @param name in files
  */
 public record Metric(String name, Unit unit, Better better) {
-    /** Which direction is an improvement. */
+    /** Direction of an improvement. */
     public enum Better {
         LOWER,
         HIGHER,
         NEITHER
     }
 
-    /** What its values are counted in. */
+    /** Unit that values are counted in. */
     public enum Unit {
         MILLIS("ms"),
         SECONDS("s"),
         REQUESTS_PER_SECOND("req/s"),
         TOKENS_PER_SECOND("tok/s"),
         TOKENS("tokens"),
-        /** Of 1. */
+        /** A fraction of 1. */
         SHARE(""),
         COUNT("");
 
@@ -42,7 +42,7 @@ public record Metric(String name, Unit unit, Better better) {
             this.text = text;
         }
 
-        /** As it stands behind a number. */
+        /** Returns the unit as it stands behind a number. */
         public String text() {
             return text;
         }
@@ -59,13 +59,13 @@ public record Metric(String name, Unit unit, Better better) {
     /** Tokens of prompts and answers in a second. */
     public static final Metric TOTAL_THROUGHPUT = new Metric("total_throughput", Unit.TOKENS_PER_SECOND, Better.HIGHER);
 
-    /** What a file calls throughput that does not say of what. */
+    /** Throughput in a file that does not say of what. */
     public static final Metric THROUGHPUT = new Metric("throughput", Unit.COUNT, Better.HIGHER);
 
     /** Requests in a second that were answered within all limits of a {@link Slo}. */
     public static final Metric GOODPUT = new Metric("goodput", Unit.REQUESTS_PER_SECOND, Better.HIGHER);
 
-    /** Of all requests, those that were. */
+    /** Share of all requests that were answered within all limits. */
     public static final Metric GOOD_SHARE = new Metric("good_share", Unit.SHARE, Better.HIGHER);
 
     /** From the first request sent to the last token. */
@@ -74,7 +74,7 @@ public record Metric(String name, Unit unit, Better better) {
     /** Requests that were not answered well. */
     public static final Metric ERRORS = new Metric("errors", Unit.COUNT, Better.LOWER);
 
-    /** Of all tokens of prompts, those that the server had cached. */
+    /** Share of all prompt tokens that the server had cached. */
     public static final Metric CACHED_SHARE = new Metric("cached_share", Unit.SHARE, Better.HIGHER);
 
     /** Blocks of the GPU's cache that the engine said it stored. */
@@ -95,10 +95,10 @@ public record Metric(String name, Unit unit, Better better) {
     /** The mean number of requests under way. */
     public static final Metric CONCURRENCY = new Metric("concurrency_mean", Unit.COUNT, Better.NEITHER);
 
-    /** Of two users the time to the first token of the one who asks first. */
+    /** Time to the first token of the user who asks first of two. */
     public static final Metric USER_A_TTFT = new Metric("user_a_ttft", Unit.MILLIS, Better.LOWER);
 
-    /** Of two users the time to the first token of the second, from when the first one asked. */
+    /** Time to the first token of the second of two users, from when the first one asked. */
     public static final Metric USER_B_TTFT_FROM_WALL_START =
             new Metric("user_b_ttft_from_wall_start", Unit.MILLIS, Better.LOWER);
 
@@ -198,7 +198,7 @@ public record Metric(String name, Unit unit, Better better) {
         };
     }
 
-    /** What it is called in a sentence or at the head of a column, as {@code TTFT P50}. */
+    /** Returns the name for a sentence or the head of a column, as {@code TTFT P50}. */
     public String title() {
         return Arrays.stream(name.split("_", -1))
                 .map(word -> ABBREVIATION.matcher(word).matches() ? word.toUpperCase(Locale.ROOT) : word)

@@ -79,7 +79,7 @@ public record ResultFile(
         }
     }
 
-    /** As it stands in its file. */
+    /** Returns the text of the file. */
     public String text() {
         ObjectNode root = JSON.createObjectNode()
                 .put("format", FORMAT)

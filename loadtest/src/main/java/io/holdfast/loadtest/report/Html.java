@@ -28,7 +28,7 @@ final class Html {
         return page;
     }
 
-    /** What a server, a user or a journal wrote, as text. */
+    /** Returns as plain text what a server, a user or a journal wrote. */
     static String escaped(String text) {
         return text.replaceAll("[\\p{Cntrl}&&[^\n\t]]", "?")
                 .replace("&", "&amp;")

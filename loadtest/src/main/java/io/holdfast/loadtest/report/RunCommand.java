@@ -18,7 +18,7 @@ final class RunCommand {
 
     private static final String COMMAND = "COMMAND";
 
-    /** What an option says whose value a journal must not keep. */
+    /** Placeholders for options whose values a journal must not keep. */
     private static final Map<String, String> TO_FILL_IN =
             Map.of("arm-command", "on=" + COMMAND + " off=" + COMMAND, RunHeader.ARM_SERVER, COMMAND);
 

@@ -64,7 +64,7 @@ final class Svg {
         return ticks;
     }
 
-    /** The same where equal distances are equal factors. */
+    /** Returns the ticks of an axis on which equal distances are equal factors. */
     static List<Double> factorTicks(double least, double most) {
         double[] factors = most / least > 300 ? new double[] {1} : new double[] {1, 2, 5};
         List<Double> ticks = new ArrayList<>();

@@ -83,14 +83,14 @@ public final class SweepHtml {
         return sweep.doseResponse().flatMap(dose -> dose.refutation(delta));
     }
 
-    /** Whether the levels bear out that kept cache is the cause: it could have been refuted, and was not. */
+    /** Returns true if the levels bear out that kept cache is the cause: they could have refuted it, and did not. */
     private boolean isBorneOut() {
         return sweep.doseResponse()
                 .filter(dose -> dose.refutation(delta).isEmpty() && dose.lacks().isEmpty())
                 .isPresent();
     }
 
-    /** What the placebo leaves open; absent where it leaves nothing open. */
+    /** Returns what the placebo leaves open, if anything. */
     private Optional<String> caution() {
         return sweep.doseResponse().flatMap(dose -> dose.caution(delta));
     }

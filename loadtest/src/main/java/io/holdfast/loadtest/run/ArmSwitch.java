@@ -14,26 +14,26 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * What the two arms of a load test differ in: the body of the hold step, its counterpart at the end of a leg, and nothing
- * else.
+ * Difference between the two arms of a load test: the body of the hold step, its counterpart at the end of a leg, and
+ * nothing else.
  *
  * <p>For each call that switches something on there is one that speaks to the same party and changes nothing. Called from
  * one thread; every call blocks and is bounded.
  */
 public interface ArmSwitch extends AutoCloseable {
-    /** What it is, in a few words for the record. */
+    /** Returns a name of a few words for the record. */
     String name();
 
     /**
-     * Whether a pinned leg claims to keep the prefix. Only such a claim is held against what the engine says of its cache:
-     * did the baseline lose the prefix, and did the pinned legs keep it.
+     * Returns true if a pinned leg claims to keep the prefix. Only this claim is checked against what the engine says
+     * of its cache: did the baseline lose the prefix, and did the pinned legs keep it.
      */
     boolean claimsHold();
 
     /** Asks, once the engine is there, whether it can do its work at all; a {@link LoadTestException} says why not. */
     void prepare();
 
-    /** Whether what pinned legs do is decided by what was sent before their hold step. */
+    /** Returns true if the requests before the hold step decide what pinned legs do. */
     default boolean learns() {
         return false;
     }
@@ -44,7 +44,7 @@ public interface ArmSwitch extends AutoCloseable {
      */
     default void legsTake(Duration about) {}
 
-    /** What stays behind when the process is killed in a pinned leg, and what ends it: a sentence. */
+    /** Returns a sentence about what stays behind when the process is killed in a pinned leg, and what ends it. */
     default Optional<String> afterAKill() {
         return Optional.empty();
     }
@@ -64,7 +64,9 @@ public interface ArmSwitch extends AutoCloseable {
     /** The hold step of a baseline leg: the same to the same party, so far as it changes nothing. */
     HoldReceipt off(Prefixes prefixes, Duration within);
 
-    /** What it asks of the engine during the floods of such a leg; the same for both arms in number and size. */
+    /**
+     * Returns the arm's requests to the engine during the floods of a leg; in number and size the same for both arms.
+     */
     default Optional<Beside> beside(Arm arm, Prefixes prefixes) {
         return Optional.empty();
     }

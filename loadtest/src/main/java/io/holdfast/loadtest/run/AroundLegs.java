@@ -3,7 +3,9 @@ package io.holdfast.loadtest.run;
 import io.holdfast.loadtest.journal.PlannedLeg;
 import java.util.function.Supplier;
 
-/** What goes on beside legs and is none of their requests: samplers, commands of the user's. Called from the run's thread. */
+/**
+ * Activity beside legs that is none of their requests: samplers, commands of the user's. Called from the run's thread.
+ */
 public interface AroundLegs {
     /** Before anything of the leg is timed. */
     void begins(PlannedLeg leg);

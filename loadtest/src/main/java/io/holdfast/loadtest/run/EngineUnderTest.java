@@ -18,16 +18,16 @@ import java.util.Optional;
  * {@link RunClock}.
  */
 public interface EngineUnderTest extends AutoCloseable {
-    /** What it is, in a few words for the record. */
+    /** Returns a name of a few words for the record. */
     String name();
 
-    /** How it is asked, for the record: what another run would have to do alike. */
+    /** Returns how the engine is asked, for the record: what another run would have to do alike. */
     Map<String, String> client();
 
-    /** Whether {@link #beginLife} gives a new process. If not, server lives are separated by a flush only. */
+    /** Returns true if {@link #beginLife} gives a new process. If not, server lives are separated by a flush only. */
     boolean givesFreshLives();
 
-    /** What {@link #beginLife} takes, as far as that is known. */
+    /** Returns the time that {@link #beginLife} takes, as far as it is known. */
     default Duration lifeTakes() {
         return Duration.ZERO;
     }
@@ -35,7 +35,7 @@ public interface EngineUnderTest extends AutoCloseable {
     /** Ends the server life that there is, where it can, and returns when the engine has answered a real request. */
     void beginLife();
 
-    /** Whether each leg has a process of its own, as where arms differ in how the server is started. */
+    /** Returns true if each leg has a process of its own, as where arms differ in how the server is started. */
     default boolean givesFreshLegs() {
         return false;
     }
@@ -45,12 +45,14 @@ public interface EngineUnderTest extends AutoCloseable {
 
     EngineFacts facts();
 
-    /** By what the process that answers now can be told from another one; of each engine by its address. */
+    /** Returns the signs, by the address of each engine, that tell the process that answers now from another one. */
     default Map<String, LifeSign> lifeSigns() {
         return Map.of();
     }
 
-    /** What it has written since this was asked last, as far as a leg has to answer for it; absent where nobody knows. */
+    /**
+     * Returns what the server has written since the last call and a leg has to answer for; absent where nobody knows.
+     */
     default Optional<ServerLog> written() {
         return Optional.empty();
     }
@@ -75,8 +77,8 @@ public interface EngineUnderTest extends AutoCloseable {
     Load prepare(List<LoadRequest> requests);
 
     /**
-     * The same engine asked for whole answers in place of streams: there is no first token then, and the last one is there
-     * when the answer is. It is closed with this one.
+     * Returns the same engine asked for whole answers in place of streams: there is no first token then, and the last
+     * one is there with the answer. It is closed with this one.
      */
     EngineUnderTest withoutStreams();
 
@@ -100,7 +102,10 @@ public interface EngineUnderTest extends AutoCloseable {
             return send(count, concurrency, Optional.empty()).load();
         }
 
-        /** The same with a request beside it, again and again, which has a connection of its own beyond those of the load. */
+        /**
+         * Sends the load with a request beside it, again and again, on a connection of its own beyond those of the
+         * load.
+         */
         Sent send(int count, int concurrency, Optional<Beside> beside);
 
         /**
@@ -112,7 +117,7 @@ public interface EngineUnderTest extends AutoCloseable {
          */
         Sent sendInTurn(List<Long> turns, int most, Optional<Beside> beside);
 
-        /** How the client fared in all that was sent so far; absent where there is none that could be in the way. */
+        /** Returns how the client fared in all that was sent so far; absent where no client could be in the way. */
         default Optional<ClientHealth> health() {
             return Optional.empty();
         }
@@ -127,7 +132,7 @@ public interface EngineUnderTest extends AutoCloseable {
     record Beside(LoadRequest request, int every) {}
 
     /**
-     * What became of a load and of what was sent beside it.
+     * Outcome of a load and of what was sent beside it.
      *
      * @param load one record for each request, in the order of the list
      * @param beside one record for each time, numbered from 0

@@ -23,14 +23,14 @@ public interface HoldRoutes {
     PinCount unpin(List<Long> blocks);
 
     /**
-     * What came of it.
+     * Result of pinning or unpinning.
      *
      * @param blocks how many the engine says it pinned, or unpinned
      * @param said the call and its answer, in the engine's words
      */
     record PinCount(int blocks, String said) {}
 
-    /** Those of an engine that has none. */
+    /** Returns the routes of an engine that has none. */
     static HoldRoutes none(String why) {
         return new HoldRoutes() {
             @Override

@@ -151,7 +151,7 @@ final class LegProtocol {
             return record(Optional.empty());
         }
 
-        /** Where texts are told apart by a salt, what is in the cache is of no use to this leg. */
+        /** Empties the cache, unless texts are told apart by a salt: then the cache has nothing of use to this leg. */
         private void flush() {
             if (settings.salt().isEmpty()) {
                 followed = arms.follow(engine::flush);

@@ -99,7 +99,7 @@ public final class LoadTestRun {
     private int repeats;
     /** Legs of the plan that are in the journal. */
     private int standing;
-    /** Those of them that this process ran. */
+    /** Number of the legs that this process ran. */
     private int measured;
 
     private long began;
@@ -157,7 +157,7 @@ public final class LoadTestRun {
         return result;
     }
 
-    /** The same for a run of {@link #controls}. */
+    /** Resumes a run of {@link #controls}. */
     public static ControlResult resumeControls(
             RunEnvironment environment, Workload workload, Path journal, Progress progress) {
         goOn(environment, workload, journal, progress);
@@ -285,7 +285,7 @@ public final class LoadTestRun {
         }
     }
 
-    /** What else a leg is measured on than those before it, if anything: then no pair may be added to them. */
+    /** Refuses a server other than the one of the legs before, since no pair may be added to them then. */
     private void refuseAnotherServer(RunHeader header, EngineFacts facts) {
         String mend = "; resume beside the server that the run began with, or begin a new run.";
         if (!facts.isLike(header.engine())) {
@@ -312,7 +312,7 @@ public final class LoadTestRun {
         return protocol(settings.holdSlot());
     }
 
-    /** Where the slot is yet to be found, calls have the time that they take. */
+    /** Returns the protocol of the rehearsal; while the slot is yet to be found, calls have the time that they take. */
     private LegProtocol rehearsal() {
         return protocol(settings.slotAdapts() ? REHEARSED_CALL : settings.holdSlot());
     }
@@ -326,7 +326,7 @@ public final class LoadTestRun {
                 (life, position, arm, kind, cycle) -> progress.on(new StepStarted(life, position, arm, kind, cycle)));
     }
 
-    /** What a process does only once it has done again, before it measures; the legs of that are written nowhere. */
+    /** Runs again what a new process must have done before it measures; the legs of that are written nowhere. */
     private void rehearseAgain(Journal journal, RunHeader header, int next) {
         voidingOnFailure(journal, next, () -> {
             LegProtocol protocol = protocol();
@@ -469,7 +469,7 @@ public final class LoadTestRun {
             });
         }
 
-        /** What the server wrote since the load of the leg began. */
+        /** Adds what the server wrote since the load of the leg began. */
         private LegRecord withTheRest(LegRecord leg) {
             Optional<ServerLog> rest = environment.engine().written();
             return leg.withServerLog(leg.serverLog()
@@ -488,7 +488,7 @@ public final class LoadTestRun {
             progress.on(new PairVoided(life, reason, repeats, header.repeatPairs()));
         }
 
-        /** What the rehearsal shows is said, and acted on, before anything that counts is measured. */
+        /** Reports and applies what the rehearsal shows, before anything that counts is measured. */
         private void rehearsed(List<LegRecord> legs) {
             Rehearsal rehearsal = new Rehearsal(header, legs);
             rehearsal.refuseFailed();
@@ -543,7 +543,7 @@ public final class LoadTestRun {
         return RunStatus.isDecided(plan, settings.criteria(), broken.size());
     }
 
-    /** What the rest takes if it goes on as it did; unknown before the first leg. */
+    /** Estimates the time for the rest from the legs so far; unknown before the first leg. */
     private Optional<Duration> left() {
         if (measured == 0) {
             return Optional.empty();

@@ -19,7 +19,7 @@ import java.util.SplittableRandom;
 import java.util.TreeMap;
 
 /**
- * How a load test is run and judged, whatever engine it runs against.
+ * Settings by which a load test is run and judged, whatever engine it runs against.
  *
  * @param design which orders of legs a round has
  * @param rounds at most; where nothing is held, AA pairs
@@ -78,7 +78,7 @@ public record LoadTestSettings(
         }
     }
 
-    /** How long nothing is sent after the cache was emptied. */
+    /** Returns the time without requests after the cache was emptied. */
     Duration pauseAfterFlush() {
         return Duration.ofMillis(Long.parseLong(options.getOrDefault(PAUSE, "0")));
     }
@@ -98,7 +98,7 @@ public record LoadTestSettings(
         return design.round().getFirst().legs() + (burnIn ? 1 : 0);
     }
 
-    /** Those of a run that is resumed: everything as it was, and no text that was sent before. */
+    /** Returns the settings for a run that is resumed: everything as it was, and no text that was sent before. */
     public static LoadTestSettings of(Journal.Contents run) {
         RunHeader header = run.header();
         return new LoadTestSettings(
@@ -129,7 +129,7 @@ public record LoadTestSettings(
         return new Builder(this);
     }
 
-    /** What the leg at a position in a life sends. */
+    /** Returns the requests of the leg at a position in a life. */
     List<LoadRequest> requests(Workload workload, int life, int position) {
         List<LoadRequest> requests = workload.requests(position);
         return salt.map(each -> each.on(requests, life, position)).orElse(requests);
@@ -140,7 +140,7 @@ public record LoadTestSettings(
         return salt.map(each -> each.on(request, life, position)).orElse(request);
     }
 
-    /** Those of the legs after a pair that does not count: no text of them was sent before. */
+    /** Returns the settings for the legs after a pair that does not count: no text of them was sent before. */
     LoadTestSettings afterVoidedPair() {
         return salt.map(each -> toBuilder().salt(each.next()).build()).orElse(this);
     }

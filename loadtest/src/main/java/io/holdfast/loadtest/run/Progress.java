@@ -20,7 +20,7 @@ public interface Progress {
         return event -> {};
     }
 
-    /** What can be told. */
+    /** An event that can be reported. */
     sealed interface Event {}
 
     /**

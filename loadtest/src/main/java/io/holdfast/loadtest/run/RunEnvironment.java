@@ -1,7 +1,7 @@
 package io.holdfast.loadtest.run;
 
 /**
- * What a load test works with and does not own.
+ * Parts that a load test works with and does not own.
  *
  * @param arms what pinned and baseline legs differ in, with that engine
  * @param clock the engine's records are stamped by it

@@ -17,14 +17,14 @@ import java.util.Map;
 import java.util.stream.Stream;
 
 /**
- * What a load test will send, and how long that will take by a few requests of each kind sent before.
+ * Requests that a load test will send, and the time for them, estimated from a few requests of each kind.
  *
  * @param pairs that count
  * @param legs those of the rehearsal included
  * @param tokens that all requests send together, as the load test counts them
  */
 public record RunPlan(int pairs, int legs, long requests, long tokens, Duration estimate) {
-    /** Of the legs of a life, the one that is not measured: its requests are free for trying. */
+    /** The leg of a life that is not measured: its requests are free for trying. */
     private static final int TRIAL_LEG = 0;
 
     /** The life of the trial, which is none. */
@@ -32,7 +32,7 @@ public record RunPlan(int pairs, int legs, long requests, long tokens, Duration 
 
     private static final long NANOS = 1_000_000_000;
 
-    /** The same of a load test with a verdict; where its data is looked at more than once, up to the last look. */
+    /** Plans a load test with a verdict; where its data is looked at more than once, up to the last look. */
     public static RunPlan of(RunEnvironment environment, Workload workload, LoadTestSettings settings) {
         return of(environment, workload, settings, settings.design().round().size() * settings.rounds());
     }
@@ -115,7 +115,7 @@ public record RunPlan(int pairs, int legs, long requests, long tokens, Duration 
         return nanos;
     }
 
-    /** What is learned from is sent as floods and probes are, and takes as long. */
+    /** Returns the role that a phase's requests resemble: learning sends floods and probes, which take as long. */
     private static Role kind(Phase phase) {
         return phase.role() != Role.LEARN ? phase.role() : phase.isFlood() ? Role.FLOOD : Role.PROBE;
     }

@@ -42,7 +42,7 @@ public final class RunStop {
         }
     }
 
-    /** Whether the run was asked to stop. */
+    /** Returns true if the run was asked to stop. */
     public synchronized boolean isAsked() {
         return asked;
     }
@@ -78,7 +78,7 @@ public final class RunStop {
         }
     }
 
-    /** Whether there was a stop before, which was not noticed yet. */
+    /** Sets the stop; returns true if an earlier one was not noticed yet. */
     private synchronized boolean raise() {
         // Whoever interrupts the thread without a word means the same, and no channel may see the flag.
         boolean interrupted = Thread.interrupted();

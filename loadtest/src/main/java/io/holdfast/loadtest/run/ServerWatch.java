@@ -24,7 +24,7 @@ import java.util.Optional;
  * is made of them for the rest of the run.
  */
 
-/** Whether it is still the server, and still the process of it, that answers. */
+/** Checks that the server that answers is still the same one, in the same process. */
 final class ServerWatch {
     private static final int MOST_SERVERS = 16;
 
@@ -48,7 +48,9 @@ final class ServerWatch {
         }
     }
 
-    /** What answers now, where that is no longer what the run began with: pairs on two servers are not of one experiment. */
+    /**
+     * Returns how the server changed since the run began, if it did: pairs on two servers are not of one experiment.
+     */
     Optional<String> another(Arm arm) {
         Told now = new Told(engine.facts(), String.valueOf(engine.client().get("serves")));
         if (engine.givesFreshLegs()) {
@@ -61,7 +63,7 @@ final class ServerWatch {
                 : Optional.of(LegRecord.ANOTHER_SERVER + ": " + now.changes(before));
     }
 
-    /** What a server says of itself. */
+    /** A server's own description. */
     private record Told(EngineFacts facts, String serves) {
         boolean isLike(Told other) {
             return facts.isLike(other.facts) && serves.equals(other.serves);
@@ -75,7 +77,7 @@ final class ServerWatch {
         }
     }
 
-    /** Whether a process is another one than when this was asked last in this life, as a reason why a leg is none. */
+    /** Returns the reason why a leg does not count if a process changed since the last call in this life. */
     Optional<String> restarted() {
         shares = List.of();
         if (several) {
@@ -107,7 +109,7 @@ final class ServerWatch {
                 + ": the process that answers is another one than before, with an empty cache; find out why it ended");
     }
 
-    /** What each engine counted between the last two times that it was asked, as far as it counts. */
+    /** Returns what each engine counted between the last two calls of its counters, as far as it counts. */
     List<EngineShare> shares() {
         return shares;
     }

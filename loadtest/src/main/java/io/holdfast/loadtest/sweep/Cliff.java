@@ -14,7 +14,7 @@ public record Cliff(Point before, Point after, Point best, Point recommended) {
     private static final double COLLAPSE = 2;
     private static final double NEARLY = 0.95;
 
-    /** What a level does, such as tokens a second. */
+    /** Performance of a level, such as tokens a second. */
     public record Point(String level, double value) {}
 
     /** The first cliff of some levels in their order; absent where there is none. */

@@ -192,7 +192,7 @@ public record Sweep(
                         .toArray());
     }
 
-    /** What a baseline leg has the server take and give a second while it is flooded. */
+    /** Returns the tokens a second that the server takes and gives in baseline legs while it is flooded. */
     private static OptionalDouble tokensASecond(Result result) {
         double tokens = 0;
         double nanos = 0;
@@ -212,7 +212,7 @@ public record Sweep(
         return tokens > 0 && nanos > 0 ? OptionalDouble.of(tokens * NANOS / nanos) : OptionalDouble.empty();
     }
 
-    /** Whether every level of the plan has its verdict. */
+    /** Returns true if every level of the plan has its verdict. */
     public boolean isWhole() {
         return levels.size() == plan.levels().size();
     }

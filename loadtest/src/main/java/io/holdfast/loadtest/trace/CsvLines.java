@@ -134,7 +134,7 @@ final class CsvLines extends BuiltLines {
         builder.block(blocks.computeIfAbsent(walk, any -> blocks.size()));
     }
 
-    /** By part of the prefix. */
+    /** Returns the length of each part of the prefix. */
     private int[] lengths(String text, int parts) {
         String[] told = text.split("/", -1);
         int[] lengths = new int[parts];

@@ -66,7 +66,7 @@ final class RecordedRequests implements EventFollower.Listener {
         follower.requests().idle(count, promptTokens);
     }
 
-    /** Where the events go. */
+    /** Returns the receiver of the events. */
     KvEventSink sink() {
         return follower;
     }

@@ -36,7 +36,7 @@ final class RecordingLines implements TraceLines {
     private static final int VERSION = 1;
     private static final int MOST_RANKS = 1024;
     private static final int SEQUENCE_BYTES = 8;
-    /** What an engine that runs nothing has to tell is recorded this much later. */
+    /** Delay after the last batch from which an idle engine has nothing left to report. */
     private static final long SETTLE_NANOS = 100_000_000;
 
     /** A block by the number of the one before it, so that each has one parent whatever its hash. */
@@ -62,7 +62,7 @@ final class RecordingLines implements TraceLines {
         this.name = name;
     }
 
-    /** Whether a file that begins with this line is one. */
+    /** Returns true if a file that begins with this line is a recording. */
     static boolean recognise(String first) {
         try {
             JsonNode line = JSON.readTree(first);
@@ -144,7 +144,7 @@ final class RecordingLines implements TraceLines {
         }
     }
 
-    /** What the engine told again in the next recording was counted in the last one. */
+    /** Begins the next recording; what the engine repeats in it was counted in the last one. */
     private void begin(RequestRules engine) {
         end();
         afterMicros = ranks.values().stream()
@@ -215,7 +215,10 @@ final class RecordingLines implements TraceLines {
                 blocks));
     }
 
-    /** What they tell of requests and their times where one cache is recorded; of several nobody knows whose it is. */
+    /**
+     * Takes the readings of requests and their times where one cache is recorded; of several, nobody knows whose they
+     * are.
+     */
     private void readings(JsonNode numbers, long nanos) {
         if (ranks.size() > 1) {
             return;

@@ -55,7 +55,7 @@ public sealed interface Arrivals {
         }
     }
 
-    /** As if many sent who know nothing of each other. */
+    /** Arrivals as from many senders who know nothing of each other. */
     record Poisson(double rate) implements Arrivals {
         @Override
         public List<Long> turns(int requests, SplittableRandom random) {
@@ -94,7 +94,7 @@ public sealed interface Arrivals {
         }
     }
 
-    /** As a recorded trace has them, each flood from its first request on. */
+    /** Arrivals of a recorded trace; each flood begins with its first request. */
     record Recorded(Path file, List<Long> nanos) implements Arrivals {
         public Recorded {
             nanos = List.copyOf(nanos);
@@ -117,7 +117,7 @@ public sealed interface Arrivals {
         }
     }
 
-    /** Where it is told in a word what else has a number or a file. */
+    /** A word alone; the other forms have a number or a file behind theirs. */
     String CLOSED = "closed";
 
     String CONSTANT = "constant:";
@@ -135,7 +135,7 @@ public sealed interface Arrivals {
      */
     List<Long> turns(int requests, SplittableRandom random);
 
-    /** As it is written, and read by {@link #of}. */
+    /** Returns the text that {@link #of} reads. */
     String text();
 
     default boolean isClosed() {

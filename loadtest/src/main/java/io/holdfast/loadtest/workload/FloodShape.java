@@ -95,7 +95,10 @@ public record FloodShape(
                 learnTexts);
     }
 
-    /** The same where the prefix is never sent alone, and traffic like that of the measured part comes before it. */
+    /**
+     * Returns the shape in which the prefix is never sent alone, and traffic like that of the measured part comes
+     * first.
+     */
     public FloodShape withLearning(int floods, int texts) {
         return new FloodShape(
                 prefixTokens,

@@ -21,7 +21,7 @@ public final class IdlePrefixFlood {
 
     private final FloodShape shape;
     private final int[] prefix;
-    /** Of each flood of a leg, those to learn from first; the same in every leg. */
+    /** Turns of each flood of a leg, those of the learning floods first; the same in every leg. */
     private final List<List<Long>> turns = new ArrayList<>();
 
     private IdlePrefixFlood(FloodShape shape, SplittableRandom random) {
@@ -34,12 +34,12 @@ public final class IdlePrefixFlood {
         return workload(seed, shape, new Arrivals.Closed());
     }
 
-    /** The same seed, shape and arrivals give the same requests at the same times. */
+    /** Draws a workload; the same seed, shape and arrivals give the same requests at the same times. */
     public static Workload workload(long seed, FloodShape shape, Arrivals arrivals) {
         return workload(seed, shape, arrivals, Workload.LEGS_OF_A_LIFE);
     }
 
-    /** The same for lives of so many legs, the unmeasured one included. */
+    /** Draws a workload for lives of so many legs, the unmeasured one included. */
     public static Workload workload(long seed, FloodShape shape, Arrivals arrivals, int legsOfALife) {
         // Seeds that lie one step apart would give one stream shifted by one token; split streams share nothing.
         SplittableRandom root = new SplittableRandom(seed);

@@ -87,17 +87,19 @@ public final class LoadRequest {
         return session;
     }
 
-    /** What it says word for word; empty where nothing but its length matters. */
+    /** Returns the messages word for word; empty where nothing but the length matters. */
     public List<Message> messages() {
         return messages;
     }
 
-    /** The same request with these tokens before its own; they are in no message, whose words are not ours to change. */
+    /**
+     * Returns the request with these tokens before its own; they are in no message, whose words are not ours to change.
+     */
     LoadRequest behind(int[] salt) {
         return new LoadRequest(role, cycle, salt.clone(), own, maxTokens, session, messages);
     }
 
-    /** What it asks for without the head that tells its leg from others. */
+    /** Returns the request without the head that tells its leg from others. */
     public LoadRequest withoutHead() {
         return new LoadRequest(role, cycle, NO_HEAD, own, maxTokens, session, messages);
     }

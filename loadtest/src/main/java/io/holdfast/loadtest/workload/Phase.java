@@ -25,12 +25,12 @@ public record Phase(Role role, int cycle, List<LoadRequest> requests, boolean is
         this(role, cycle, requests, role == Role.FLOOD);
     }
 
-    /** Whether its requests come at times of their own. */
+    /** Returns true if its requests come at times of their own. */
     public boolean hasTurns() {
         return !turns.isEmpty();
     }
 
-    /** Whether it comes before the hold step. */
+    /** Returns true if it comes before the hold step. */
     public boolean isBeforeHold() {
         return role == Role.PRIME || role == Role.LEARN;
     }

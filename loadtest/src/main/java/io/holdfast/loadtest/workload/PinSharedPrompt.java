@@ -23,7 +23,7 @@ public final class PinSharedPrompt {
     private PinSharedPrompt() {}
 
     /**
-     * How much of what.
+     * Number and sizes of the requests.
      *
      * @param sharedTokens of the system prompt, a word each
      * @param uniqueTokens of each question
@@ -53,7 +53,7 @@ public final class PinSharedPrompt {
     }
 
     /**
-     * The same seed and sizes give the same requests.
+     * Draws a workload; the same seed and sizes give the same requests.
      *
      * @param concurrency requests that will be under way at a time, whose own tokens press on the cache together
      */

@@ -1,6 +1,6 @@
 package io.holdfast.loadtest.workload;
 
-/** What a request is for. */
+/** Purpose of a request. */
 public enum Role {
     /** The prefix alone, so that it is in the cache before the hold step. */
     PRIME,
@@ -14,6 +14,6 @@ public enum Role {
     TOUCH,
     /** Sent before a load without arms and in no figure of it. */
     WARM_UP,
-    /** What a load without arms is about. */
+    /** A request of a load without arms. */
     LOAD
 }

@@ -21,7 +21,7 @@ public record Salt(long nonce, int again) {
         this(nonce, 0);
     }
 
-    /** The same by {@link #text} of the nonce. */
+    /** Reads a salt from the {@link #text} of its nonce. */
     public static Salt of(String text, int again) {
         return new Salt(Long.parseUnsignedLong(text, 16), again);
     }
@@ -50,12 +50,12 @@ public record Salt(long nonce, int again) {
         return request.behind(head(life, position));
     }
 
-    /** By how many tokens each request becomes longer. */
+    /** Returns the number of tokens by which each request becomes longer. */
     public static int tokens() {
         return TOKENS;
     }
 
-    /** As it is written down. */
+    /** Returns the nonce as it is written down. */
     public String text() {
         return Long.toHexString(nonce);
     }

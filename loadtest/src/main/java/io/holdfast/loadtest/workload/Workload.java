@@ -19,10 +19,10 @@ import java.util.Optional;
  * then the other phases. Both arms send the same requests at the same position.
  */
 public final class Workload {
-    /** Of a life that runs a pair, the unmeasured leg included. */
+    /** Legs of a life that runs a pair, the unmeasured one included. */
     public static final int LEGS_OF_A_LIFE = 3;
 
-    /** Of a life that runs a block of four. */
+    /** Legs of a life that runs a block of four, the unmeasured one included. */
     public static final int MOST_LEGS_OF_A_LIFE = 5;
 
     private final WorkloadFacts facts;
@@ -57,7 +57,7 @@ public final class Workload {
                 legs);
     }
 
-    /** The same where an arm asks for the prefix in words of its own. */
+    /** Creates a workload where an arm asks for the prefix in words of its own. */
     Workload(
             String name,
             long seed,
@@ -86,7 +86,7 @@ public final class Workload {
         return prefix;
     }
 
-    /** The same for another prefix of that length, which nothing else asks for. */
+    /** Returns a request for another prefix of that length, which nothing else asks for. */
     public LoadRequest touchOfAnother() {
         return unprobed;
     }
