@@ -9,7 +9,9 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Optional;
 
-/** Why a file cannot be read or written, in words: Java says it by the name of a class, or by that of the file alone. */
+/**
+ * Why a file cannot be read or written, in words: Java says it by the name of a class, or by that of the file alone.
+ */
 public final class FileTrouble {
     private FileTrouble() {}
 

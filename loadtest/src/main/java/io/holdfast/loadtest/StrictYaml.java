@@ -20,8 +20,8 @@ import java.util.function.DoublePredicate;
 import java.util.stream.Stream;
 
 /**
- * A place in a YAML file that people write, with its path. A key that is not known or stands twice and a value of another kind are
- * each refused in a sentence that names the place; nothing is repaired.
+ * A place in a YAML file that people write, with its path. A key that is not known or stands twice and a value of
+ * another kind are each refused in a sentence that names the place; nothing is repaired.
  */
 public final class StrictYaml {
     private static final YAMLMapper YAML = YAMLMapper.builder(YAMLFactory.builder()

@@ -59,8 +59,8 @@ public final class Analysis {
     }
 
     /**
-     * Judges a run by the first of its declared looks that decides, or by the last that its data has come to. What lies between
-     * two looks has no verdict of its own.
+     * Judges a run by the first of its declared looks that decides, or by the last that its data has come to. What lies
+     * between two looks has no verdict of its own.
      */
     public static Result of(Journal.Contents run) {
         return of(run, Beside.NOTHING);
@@ -143,7 +143,7 @@ public final class Analysis {
                 warnings);
     }
 
-    /** Each number by itself, with its p value corrected for all that were asked of the same legs. */
+    /** Judges each number separately, its p value corrected for all numbers of the same legs. */
     private List<MetricResult> judged(Experiment experiment) {
         List<Statistic> numbers = header.judgedBy();
         List<CrossoverData> data =
@@ -269,7 +269,7 @@ public final class Analysis {
                 : LostHolds.NONE;
     }
 
-    /** Either whoever held says so, or a probe had to compute a part of the prefix again. */
+    /** Returns true if the holder says so, or if a probe had to compute a part of the prefix again. */
     private boolean hasLostItsHold(LegRecord leg) {
         return leg.release().kind() == ReleaseReceipt.Kind.BROKEN
                 || hitShare(leg, header.workload().prefixTokens()).stream()

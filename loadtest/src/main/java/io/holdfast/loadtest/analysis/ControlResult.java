@@ -54,8 +54,8 @@ public record ControlResult(
     }
 
     /**
-     * The smallest effect that {@value #PAIRS_OF_EACH_ORDER} pairs of each order find in four of five experiments, were the
-     * spread of their pairs this one; its ends are for the ends of the spread's interval.
+     * The smallest effect that {@value #PAIRS_OF_EACH_ORDER} pairs of each order find in four of five experiments, were
+     * the spread of their pairs this one; its ends are for the ends of the spread's interval.
      */
     public Optional<Detectable> detectable() {
         return spread.map(of -> new Detectable(

@@ -46,7 +46,7 @@ public final class Gates {
         this.plausibility = new Plausibility(header);
     }
 
-    /** The gates that a measured leg fails by itself. */
+    /** Returns the gates that a measured leg fails on its own. */
     public List<String> failedBy(LegRecord leg) {
         return Stream.concat(integrity(leg).stream(), surroundings(leg).stream())
                 .toList();
@@ -202,7 +202,9 @@ public final class Gates {
         }
     }
 
-    /** The load must begin equally long after the flush in both arms, so every slot has to be as long as was planned. */
+    /**
+     * The load must begin equally long after the flush in both arms, so every slot has to be as long as was planned.
+     */
     private void slot(LegRecord leg, List<String> failed) {
         leg.steps().stream()
                 .filter(step -> step.kind() == Step.Kind.HOLD)

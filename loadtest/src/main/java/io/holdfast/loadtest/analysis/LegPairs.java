@@ -32,7 +32,9 @@ record LegPairs(Design design, List<Pair> all) {
         return new LegPairs(design, pairs);
     }
 
-    /** The log ratios of all lives by the number that a leg's requests are reduced to; those without one are left out. */
+    /**
+     * The log ratios of all lives by the number that a leg's requests are reduced to; those without one are left out.
+     */
     CrossoverData data(Function<List<RequestRecord>, OptionalDouble> number) {
         return switch (design) {
             case BLOCKS -> CrossoverData.blocks(logRatios(PairOrder.BPPB, number), logRatios(PairOrder.PBBP, number));

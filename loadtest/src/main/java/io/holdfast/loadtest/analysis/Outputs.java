@@ -13,10 +13,11 @@ import java.util.Optional;
  * The same answers
  * ================
  *
- * Requests are decoded greedily, so the same request has one answer, whatever is cached. An engine that reuses what it should
- * not answers otherwise, and its time to first token says nothing of that. But an engine's arithmetic also depends on what runs
- * beside a request, so even without any hold a few answers differ. Hence answers of pinned legs are held against all that
- * baseline legs gave to the same request, and beside that count stands how often these differ among themselves.
+ * Requests are decoded greedily, so the same request has one answer, whatever is cached. An engine that reuses what it
+ * should not answers otherwise, and its time to first token says nothing of that. But an engine's arithmetic also
+ * depends on what runs beside a request, so even without any hold a few answers differ. Hence answers of pinned legs
+ * are held against all that baseline legs gave to the same request, and beside that count stands how often these differ
+ * among themselves.
  *
  * Texts that begin with a salt are other texts in each leg, and nothing can be compared.
  */

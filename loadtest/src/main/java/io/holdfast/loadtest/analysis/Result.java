@@ -20,11 +20,11 @@ import java.util.Optional;
  *
  * @param look which of the looks at growing data this is, counted from 1
  * @param verdict the worst of those of all numbers that the run is judged by
- * @param metrics each of them by itself
+ * @param metrics the result of each number
  * @param drift of the baseline, where there are lives enough to fit it
  * @param waves the first wave apart from the rest, where legs have both
  * @param lostHolds pinned legs that did not keep their prefix
- * @param own what the arm's switch sent by itself, by arm; it is no load
+ * @param own requests that the arm's switch sent on its own, by arm; they are no load
  * @param legs all of them that stand, with those that do not count
  * @param voided the pairs that were broken off, whose legs are not among them
  * @param warnings sentences about how the test was run; the verdict has its own

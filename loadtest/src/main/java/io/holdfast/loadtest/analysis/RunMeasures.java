@@ -29,15 +29,15 @@ import java.util.stream.Collectors;
  * All of it describes. What decides is one number of each leg, compared within pairs; a reader still wants to know what
  * requests saw, and whether the arms differ in other ways.
  *
- * Spread. The standard deviation of the probes of a leg is one more number of a leg, so its ratio is estimated from pairs in
- * both orders like the verdict's. It needs the same care: whatever runs second may vary less for that reason alone, which is
- * why the standard deviation is also told by arm and by position. It is a second outcome: it never becomes a finding, and its
- * interval is not corrected for having been asked besides.
+ * Spread. The standard deviation of the probes of a leg is one more number of a leg, so its ratio is estimated from
+ * pairs in both orders like the verdict's. It needs the same care: whatever runs second may vary less for that reason
+ * alone, which is why the standard deviation is also told by arm and by position. It is a second outcome: it never
+ * becomes a finding, and its interval is not corrected for having been asked besides.
  *
  * Rates. Requests of several legs together have no common clock, so throughput is that of each leg, averaged over legs.
  *
- * Saturated. Requests that come at times of their own queue without end once a server is slower than they come: then the
- * number under way grows through a flood, and fewer are done in a second than came.
+ * Saturated. Requests that come at times of their own queue without end once a server is slower than they come: then
+ * the number under way grows through a flood, and fewer are done in a second than came.
  */
 
 /**
@@ -222,7 +222,7 @@ public record RunMeasures(Map<Arm, OfAnArm> arms, List<Cell> cells, Estimate spr
         return new Measures(values);
     }
 
-    /** Each flood begins with nothing under way, so each is looked at by itself. */
+    /** Each flood begins with nothing under way, so each is looked at separately. */
     private static boolean isSaturated(LegRecord leg) {
         Map<Integer, List<RequestRecord>> floods = leg.requests().stream()
                 .filter(request -> request.role() == Role.FLOOD && request.isOk())

@@ -57,7 +57,7 @@ public final class Shares {
         List<LegRecord> baseline = inArm(legs, Arm.BASELINE);
         List<LegRecord> pinned = inArm(legs, Arm.PINNED);
         if (!baseline.isEmpty() && !isBeyond(baseline) && isBeyond(pinned)) {
-            // Whoever else used the server would have used it in baseline legs as well.
+            // Other users of the server would have used it in baseline legs as well.
             told.add(String.format(
                     Locale.ROOT,
                     "In the pinned legs the server counted %,d prompt tokens more than were sent, and in the baseline"

@@ -23,14 +23,14 @@ import java.util.stream.Collectors;
  * ============
  *
  * A leg is measured by a client on a machine. When one of these stumbles, its numbers are about that
- * and not about the engine. Nothing here looks at which arm a leg had, and nothing at whether its latencies are good: the
- * limits are fixed beforehand, so that running a pair again because of them favours neither arm.
+ * and not about the engine. Nothing here looks at which arm a leg had, and nothing at whether its latencies are good:
+ * the limits are fixed beforehand, so that running a pair again because of them favours neither arm.
  *
  * The limits. Lag is what lies between a request's turn and its sending, which is the client's own share of a latency
- * from the schedule: its median at most 10 ms, its 99th percentile at most that or a twentieth of the median time to first
- * token. Below a hundred requests that percentile is the latest one by another name, so it is asked for from a hundred on.
- * An event loop that takes more than four fifths of a core has a queue in front of it. One that stood still for 100 ms
- * stamped whatever came in that time with the end of it.
+ * from the schedule: its median at most 10 ms, its 99th percentile at most that or a twentieth of the median time to
+ * first token. Below a hundred requests that percentile is the latest one by another name, so it is asked for from a
+ * hundred on. An event loop that takes more than four fifths of a core has a queue in front of it. One that stood still
+ * for 100 ms stamped whatever came in that time with the end of it.
  */
 
 /** Checks of what can go wrong around a leg; each failure is a clause that follows the leg's name. */
@@ -44,7 +44,7 @@ final class Surroundings {
     /** Over less than that, one late wake-up of a busy machine would be more than the tolerance. */
     private static final long SHORTEST_FLOODS = 200 * MILLI;
     /**
-     * Idle time a turn that is always allowed: for requests under 100 ms the tolerance is less than a busy machine needs.
+     * Idle time a turn that is always allowed: under 100 ms a request, the tolerance is less than a busy machine needs.
      */
     private static final long MOST_IDLE = 2 * MILLI;
 

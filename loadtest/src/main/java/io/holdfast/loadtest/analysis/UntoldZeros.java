@@ -15,14 +15,16 @@ import java.util.stream.Stream;
  * A zero that is not told
  * =======================
  *
- * vLLM before 0.32 and SGLang's OpenAI routes send the count of cached tokens only where it is not 0. The legs that matter most,
- * those that lost their prefix, then say nothing. A server that has sent the field for some answer has it to send, so where it
- * leaves it out of an answer with usage it means 0. A server that never sent it may not count at all, and one that sends zeros
- * leaves it out for another reason: there a missing field stays unknown, unless, of the latter, the counters prove it.
+ * vLLM before 0.32 and SGLang's OpenAI routes send the count of cached tokens only where it is not 0. The legs that
+ * matter most, those that lost their prefix, then say nothing. A server that has sent the field for some answer has it
+ * to send, so where it leaves it out of an answer with usage it means 0. A server that never sent it may not count at
+ * all, and one that sends zeros leaves it out for another reason: there a missing field stays unknown, unless, of the
+ * latter, the counters prove it.
  *
- * The proof. The server's own counters of cached tokens, read before and after each leg, include all that the leg was answered.
- * Where they counted what the answers told, and no block more, every count that was left out is 0, whoever else asked meanwhile.
- * Where they counted more, although nothing else was asked, the rule is refuted for this server, and nothing is taken for 0.
+ * The proof. The server's own counters of cached tokens, read before and after each leg, include all that the leg was
+ * answered. Where they counted what the answers told, and no block more, every count that was left out is 0, whoever
+ * else asked meanwhile. Where they counted more, although nothing else was asked, the rule is refuted for this server,
+ * and nothing is taken for 0.
  */
 
 /** Legs in which a count of cached tokens that the server left out is 0, where that may be concluded. */

@@ -18,9 +18,9 @@ import org.slf4j.LoggerFactory;
 /**
  * Holds by a session of the engine's own: what sessions refer to is evicted last.
  *
- * <p>Both arms send the prefix once for one token, and close a session once; in the pinned arm alone the request names that
- * session. So being asked for once more is no part of the difference. A session that was closed is ignored from then on,
- * so each has a name of its own.
+ * <p>Both arms send the prefix once for one token, and close a session once; in the pinned arm alone the request names
+ * that session. So a further request for the prefix is no part of the difference. A session that was closed is ignored
+ * from then on, so each has a name of its own.
  */
 final class SessionHold implements ArmSwitch {
     private static final Logger LOG = LoggerFactory.getLogger(SessionHold.class);

@@ -100,7 +100,10 @@ public enum CompletionRoute {
         }
     },
 
-    /** OpenAI's chat route, by one message of a user where the request has none of its own. The chunk that only names the role is no token. */
+    /**
+     * OpenAI's chat route, by one message of a user where the request has none of its own. The chunk that only names
+     * the role is no token.
+     */
     OPENAI_CHAT("/v1/chat/completions") {
         @Override
         ObjectNode question(Optional<String> model, LoadRequest request, boolean toTheEnd) {

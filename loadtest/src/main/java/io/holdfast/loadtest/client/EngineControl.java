@@ -107,7 +107,7 @@ final class EngineControl implements AutoCloseable {
     private boolean tokensAreKnown;
     private boolean tries = true;
 
-    /** @param waiting told what is being waited for */
+    /** @param waiting receives what is being waited for */
     EngineControl(URI engine, HttpSettings settings, RunClock clock, Consumer<String> waiting) {
         this(engine, settings, clock, waiting, Optional::empty);
     }
@@ -127,7 +127,10 @@ final class EngineControl implements AutoCloseable {
         this.http = new ControlHttp(engine, settings.headers(), settings.ca(), LIMIT);
     }
 
-    /** Sends a server that runs already no completion to see that it is ready: what counts its requests is to count ours. */
+    /**
+     * Sends a server that runs already no completion to see that it is ready: what counts its requests is to count
+     * ours.
+     */
     void withoutTrial() {
         tries = false;
     }
@@ -180,9 +183,9 @@ final class EngineControl implements AutoCloseable {
     }
 
     /**
-     * Returns whether the model has not all tokens that a load is made of. A real engine may end when it is sent a token id
-     * that its model has not, so its tokenizer is asked for the largest ids of a load before any is sent. One that has none of
-     * them knows no text for them; what does not tell is believed.
+     * Returns true if the model lacks tokens that a load is made of. A real engine may end when it is sent a token id
+     * that its model lacks, so its tokenizer is asked for the largest ids of a load before any is sent. One that has
+     * none of them knows no text for them; one that does not tell is believed.
      */
     boolean lacksTokens() {
         ObjectNode question = question();
@@ -203,7 +206,10 @@ final class EngineControl implements AutoCloseable {
         return question;
     }
 
-    /** Number of tokens that the server's tokenizer makes of a word of ours, by one call; absent where there is no such route. */
+    /**
+     * Number of tokens that the server's tokenizer makes of a word of ours, by one call; absent where there is no such
+     * route.
+     */
     OptionalDouble tokensOfAWord() {
         int[] words = PlainWords.each();
         try {
@@ -391,7 +397,9 @@ final class EngineControl implements AutoCloseable {
         return metrics.contains(VLLM) ? vllm(metrics) : EngineFacts.unknown();
     }
 
-    /** Finds where it says that it publishes what happens to its cache; absent where it does not, as a vLLM never does. */
+    /**
+     * Finds where it says that it publishes what happens to its cache; absent where it does not, as a vLLM never does.
+     */
     Optional<EventSource> events() {
         JsonNode listed = json("/server_info").path("kv_events");
         int port = listed.path("endpoint_port_base").asInt(0);
@@ -442,8 +450,8 @@ final class EngineControl implements AutoCloseable {
     }
 
     /**
-     * An SGLang draws a seed when it begins, unless it is given one, and measures how long its beginning took; both kinds of
-     * engine count the tokens of their prompts.
+     * An SGLang draws a seed when it begins, unless it is given one, and measures how long its beginning took; both
+     * kinds of engine count the tokens of their prompts.
      */
     LifeSign lifeSign() {
         JsonNode info = json("/server_info");

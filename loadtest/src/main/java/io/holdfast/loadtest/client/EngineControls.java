@@ -11,7 +11,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 
-/** The engines that answer a load, each asked at an address of its own: mostly one, and several where a router is before them. */
+/**
+ * The engines that answer a load, each asked at an address of its own: mostly one, and several where a router is before
+ * them.
+ */
 final class EngineControls implements AutoCloseable {
     private final Map<URI, EngineControl> engines = new LinkedHashMap<>();
 

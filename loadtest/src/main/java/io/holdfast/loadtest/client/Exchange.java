@@ -44,7 +44,7 @@ final class Exchange implements SseScanner.Sink {
     private final long scheduled;
     private long sent;
     private OptionalLong firstByte = OptionalLong.empty();
-    /** When the event came that said why the answer ends. */
+    /** Time of the event that said why the answer ends. */
     private OptionalLong finished = OptionalLong.empty();
 
     private OptionalLong firstAnswer = OptionalLong.empty();

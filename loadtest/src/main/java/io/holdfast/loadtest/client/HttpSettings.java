@@ -21,8 +21,8 @@ import java.util.stream.Collectors;
  * @param readyTimeout the most that a server life may take to begin
  * @param ignoresEnd whether answers go on to their last token after the model has ended them, so that all are as long
  * @param ca who the server's certificate has to be from; absent for those that Java trusts
- * @param bare the most that a warm-up may take where bodies have no field beyond those of the pin benchmark, whose warm-ups
- *     come whole; absent where bodies have what a load test asks for
+ * @param bare the most that a warm-up may take where bodies have no field beyond those of the pin benchmark, whose
+ *     warm-ups come whole; absent where bodies have what a load test asks for
  */
 public record HttpSettings(
         CompletionRoute route,
@@ -134,8 +134,8 @@ public record HttpSettings(
     }
 
     /**
-     * Leaves bodies no more than the fields {@code model}, {@code messages}, {@code max_tokens} and {@code temperature}, and {@code stream}
-     * where the answer is one. So nobody tells how many tokens were cached.
+     * Leaves bodies no more than the fields {@code model}, {@code messages}, {@code max_tokens} and {@code
+     * temperature}, and {@code stream} where the answer is one. So nobody tells how many tokens were cached.
      *
      * @param warmUps the most that a warm-up may take
      */

@@ -19,10 +19,11 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 
 /**
- * A server in this process that streams tokens nobody computed, at a pace of its own, and knows when it wrote each of them:
- * what a client says of it beyond that is the client's own doing.
+ * A server in this process that streams tokens nobody computed, at a pace of its own, and knows when it wrote each of
+ * them: what a client says of it beyond that is the client's own doing.
  *
- * <p>It lives on an event loop of its own, which no client shares. A pace of no time at all has it write as fast as the connection takes it.
+ * <p>It lives on an event loop of its own, which no client shares. A pace of no time at all has it write as fast as the
+ * connection takes it.
  */
 final class LoopbackServer implements AutoCloseable {
     private static final Duration LIMIT = Duration.ofSeconds(10);

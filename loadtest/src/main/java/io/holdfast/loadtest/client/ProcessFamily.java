@@ -13,13 +13,13 @@ import java.util.stream.Stream;
 /*
  * Whether any of it runs
  * ----------------------
- * A process that has ended stays listed until its parent asks after it; one whose parent ended first waits for the first
- * process of the machine to do so. In a container that process is often a program that never asks, and such a process then
- * stays for ever. It holds no memory and no port, so it does not count. Only /proc tells it apart: to a signal, and to
- * ProcessHandle, it is alive.
+ * A process that has ended stays listed until its parent asks after it; one whose parent ended first waits for the
+ * first process of the machine to do so. In a container that process is often a program that never asks, and such a
+ * process then stays for ever. It holds no memory and no port, so it does not count. Only /proc tells it apart: to a
+ * signal, and to ProcessHandle, it is alive.
  */
 
-/** A process and all that it started, to be told to end. */
+/** A process and all that it started, which can be told to end. */
 final class ProcessFamily {
     private static final Path PROC = Path.of("/proc");
     private static final List<Path> SETSID = List.of(Path.of("/usr/bin/setsid"), Path.of("/bin/setsid"));

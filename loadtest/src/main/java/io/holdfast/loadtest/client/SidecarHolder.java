@@ -209,7 +209,9 @@ public final class SidecarHolder implements ArmSwitch {
         http.close();
     }
 
-    /** Works on an interrupted thread too, since that is how a run is aborted; where it fails, the lease ends the hold. */
+    /**
+     * Works on an interrupted thread too, since that is how a run is aborted; where it fails, the lease ends the hold.
+     */
     private void deleteOpenHold() {
         boolean interrupted = Thread.interrupted();
         try {

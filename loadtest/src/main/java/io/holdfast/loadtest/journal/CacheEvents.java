@@ -5,7 +5,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Number of blocks of the GPU's cache that an engine said it stored and removed, and how often it said that it emptied it.
+ * Number of blocks of the GPU's cache that an engine said it stored and removed, and how often it said that it emptied
+ * it.
  *
  * @param stored a block that was removed and stored again counts twice
  */

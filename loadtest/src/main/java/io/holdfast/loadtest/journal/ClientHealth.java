@@ -13,7 +13,8 @@ import java.util.Locale;
  * @param stillNanos the longest that an event loop came late to something that was due
  * @param collections pauses for garbage
  * @param collectionNanos what they took together, as far as the machine tells
- * @param clockNanos by how much the date moved away from the monotonic clock; a machine that slept, or a date that was set
+ * @param clockNanos by how much the date moved away from the monotonic clock; a machine that slept, or a date that was
+ *     set
  */
 public record ClientHealth(
         long loadNanos,

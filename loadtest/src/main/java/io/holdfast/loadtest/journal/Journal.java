@@ -18,12 +18,12 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The append-only record of a run: one line of JSON for what was decided before it, one for each leg with all stamps, and
- * one for each pair that was voided and each time that the run was resumed.
+ * The append-only record of a run: one line of JSON for what was decided before it, one for each leg with all stamps,
+ * and one for each pair that was voided and each time that the run was resumed.
  *
- * <p>Each line is on disk before the run goes on, so a run that is killed loses the leg under way and nothing else. Nothing
- * that was written whole is ever written over. Whoever writes holds a lock on the file, which ends with its process however
- * that ends.
+ * <p>Each line is on disk before the run goes on, so a run that is killed loses the leg under way and nothing else.
+ * Nothing that was written whole is ever written over. The writer holds a lock on the file, which ends with its process
+ * however that ends.
  */
 public final class Journal implements AutoCloseable {
     private final Path file;
@@ -57,7 +57,7 @@ public final class Journal implements AutoCloseable {
         }
     }
 
-    /** Opens a journal to go on with it. A last line that was torn is dropped; whoever writes to it already is an error. */
+    /** Opens a journal to go on with it. Drops a torn last line; throws if another process writes to it already. */
     public static Reopened reopen(Path file) {
         try {
             FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE);
@@ -108,7 +108,7 @@ public final class Journal implements AutoCloseable {
 
     /** Returns true if a load test that still runs writes to the file, on this machine. */
     public static boolean isBeingWritten(Path file) {
-        // Locks are asked for on a channel that could write, since that is the kind the writer has; nothing is written.
+        // The lock is requested on a channel that could write, since the writer has that kind; nothing is written.
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
             Optional<FileLock> lock = tryLock(channel);
             if (lock.isPresent()) {
@@ -145,8 +145,8 @@ public final class Journal implements AutoCloseable {
     }
 
     /**
-     * Says that the pair whose leg was written last does not count, for what happened around it, and runs again at the end
-     * of its round.
+     * Says that the pair whose leg was written last does not count, for what happened around it, and runs again at the
+     * end of its round.
      *
      * @param reason in one clause
      */

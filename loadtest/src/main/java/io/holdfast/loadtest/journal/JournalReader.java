@@ -20,17 +20,17 @@ import java.util.stream.IntStream;
  * What is believed of a journal
  * =============================
  *
- * The first line says which legs will follow, in which order. So each line after it can be only one of few: the next leg,
- * the voiding of the pair under way or just finished, or the note that the run was resumed. A pair that its surroundings
- * voided comes again at the end of its round, and never more of them than the first line allows. Any other line means that the file
- * is not what one run wrote, and a leg that stands twice would make every interval too narrow. It is refused by the number
- * of its line, with what is sound before it.
+ * The first line says which legs will follow, in which order. So each line after it can be only one of few: the next
+ * leg, the voiding of the pair under way or just finished, or the note that the run was resumed. A pair that its
+ * surroundings voided comes again at the end of its round, and never more of them than the first line allows. Any other
+ * line means that the file is not what one run wrote, and a leg that stands twice would make every interval too narrow.
+ * It is refused by the number of its line, with what is sound before it.
  *
- * Whose line it is. Each line names the run by a hash over the first line, so lines of two runs cannot be mixed even where
- * both had the same plan, and a first line that was changed afterwards has no legs any more.
+ * Whose line it is. Each line names the run by a hash over the first line, so lines of two runs cannot be mixed even
+ * where both had the same plan, and a first line that was changed afterwards has no legs any more.
  *
- * Torn. A line is written with its line feed last. A tail without one was cut off by a kill: it is left out, and the pair
- * that it belongs to is not finished.
+ * Torn. A line is written with its line feed last. A tail without one was cut off by a kill: it is left out, and the
+ * pair that it belongs to is not finished.
  */
 
 /** Reads a journal line by line, and refuses the first line that cannot stand where it stands. */

@@ -102,7 +102,7 @@ public record LegRecord(
         return with(problem, client, serverLog, value);
     }
 
-    /** Returns the leg with a reason why it does not count. */
+    /** Returns the leg with a problem, the reason why it does not count. */
     public LegRecord withProblem(String why) {
         return with(Optional.of(why), client, serverLog, shares);
     }

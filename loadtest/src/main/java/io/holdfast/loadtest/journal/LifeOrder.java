@@ -4,8 +4,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The order in which the lives of a run come: that of its plan, but a pair that runs again comes after all others of its
- * round. So a round stays together in time, and a life that was repeated lies no further from the rest than it must.
+ * The order in which the lives of a run come: that of its plan, but a pair that runs again comes after all others of
+ * its round. So a round stays together in time, and a life that was repeated lies no further from the rest than it
+ * must.
  */
 public final class LifeOrder {
     private final RunHeader header;

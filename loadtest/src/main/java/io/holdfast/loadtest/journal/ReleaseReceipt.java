@@ -14,7 +14,7 @@ public record ReleaseReceipt(Kind kind, String reason) {
         LOST,
         /** The engine did not keep what it had agreed to keep. That is how its pins work, not a fault of the leg. */
         BROKEN,
-        /** The hold stood until now; what ends it was asked for and not answered, so it may stand on until the next flush. */
+        /** The hold stood until now; its end was requested and not answered, so it may stand until the next flush. */
         UNANSWERED,
         /** A sham was answered. */
         SHAM,
@@ -31,7 +31,10 @@ public record ReleaseReceipt(Kind kind, String reason) {
         return released(NOTHING + why);
     }
 
-    /** Returns the reason why the arm held nothing at the end of the leg, with these words; absent where it held, or said none. */
+    /**
+     * Returns why the arm held nothing at the end of the leg, in its own words; absent where it held, or gave no
+     * reason.
+     */
     public Optional<String> whyNothing() {
         return Optional.of(reason).filter(said -> kind == Kind.RELEASED && said.startsWith(NOTHING));
     }

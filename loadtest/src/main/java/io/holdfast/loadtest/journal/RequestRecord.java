@@ -133,8 +133,8 @@ public record RequestRecord(
     }
 
     /**
-     * Time to the first token in milliseconds, from the last byte sent. Only an OK request has one, and none has one that is
-     * not above zero: no token comes before it is asked for.
+     * Time to the first token in milliseconds, from the last byte sent. Only an OK request has one, and none has one
+     * that is not above zero: no token comes before it is requested.
      */
     public OptionalDouble ttftMillis() {
         return between(sent, firstToken);
@@ -169,9 +169,9 @@ public record RequestRecord(
     }
 
     /**
-     * For each token after the first chunk the gap before its chunk, divided by the tokens of that chunk, in milliseconds.
-     * Empty where the chunks do not add up to the tokens that the engine counted: then they are gaps between chunks, which
-     * {@link TokenStamps#gapsMillis} has.
+     * For each token after the first chunk the gap before its chunk, divided by the tokens of that chunk, in
+     * milliseconds. Empty where the chunks do not add up to the tokens that the engine counted: then they are gaps
+     * between chunks, which {@link TokenStamps#gapsMillis} has.
      */
     public double[] itlMillis() {
         boolean addsUp =

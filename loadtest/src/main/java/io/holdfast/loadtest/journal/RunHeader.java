@@ -21,7 +21,7 @@ import java.util.stream.Stream;
  * @param claimsHold whether pinned legs claim to keep the prefix
  * @param repeatPairs how many pairs may be voided by their surroundings and run again
  * @param slotAdapts whether the slot becomes longer where the rehearsal shows that it has to
- * @param options what was asked for beside all that, by the names of the command's options, so that it can be asked for
+ * @param options further settings of the run, by the names of the command's options, so that they can be given
  *     again; and what it was measured on, under names of its own; nothing that is secret
  */
 public record RunHeader(

@@ -10,7 +10,8 @@ import java.util.List;
  * @param errorLines how many such lines there were
  * @param shortages the same of lines that tell that running requests were put back for lack of memory
  * @param shortageLines how many of these
- * @param prefills lines that tell of a batch of prompts and how much of it was cached, of the load after the hold step alone
+ * @param prefills lines that tell of a batch of prompts and how much of it was cached, of the load after the hold step
+ *     alone
  * @param cachedTokens what these tell together
  */
 public record ServerLog(

@@ -13,8 +13,8 @@ import java.util.stream.Collectors;
 /**
  * Levels that failing configurations have in common, and the neighbours of these that did not fail.
  *
- * <p>A configuration is a list of levels, one of each factor, as batch 2, warm, streaming, 1024. Levels of a factor have an order,
- * that in which they first come: beside a level are the one before and the one after it.
+ * <p>A configuration is a list of levels, one of each factor, as batch 2, warm, streaming, 1024. Levels of a factor
+ * have an order, that in which they first come: beside a level are the one before and the one after it.
  *
  * @param factors names of what varies
  * @param outcomes of each configuration, in the order in which they ran

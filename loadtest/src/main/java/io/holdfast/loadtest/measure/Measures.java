@@ -39,7 +39,7 @@ public record Measures(Map<Metric, Double> values) {
      * Computes the measures of a list of requests.
      *
      * @param percentiles as 50 or 99.9
-     * @param slo what a request has to keep to count into goodput, where that is asked for
+     * @param slo limits that a request has to keep to count into goodput, where goodput is wanted
      */
     public static Measures of(List<RequestRecord> requests, List<Double> percentiles, Optional<Slo> slo) {
         List<RequestRecord> ok = requests.stream().filter(RequestRecord::isOk).toList();
@@ -96,7 +96,7 @@ public record Measures(Map<Metric, Double> values) {
         return all;
     }
 
-    /** Adds what an engine told of its cache. */
+    /** Adds what an engine reported about its cache. */
     public Measures with(CacheEvents events) {
         Map<Metric, Double> all = new LinkedHashMap<>(values);
         all.put(Metric.BLOCKS_STORED, (double) events.stored());

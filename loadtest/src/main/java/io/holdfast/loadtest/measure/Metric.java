@@ -12,8 +12,9 @@ import java.util.stream.Stream;
 /**
  * A number that a load is summed up by.
  *
- * <p>Those of a {@link Quantity} are named by it and by what its values are reduced to, as {@code ttft_p50}, {@code itl_mean}
- * or {@code e2e_p99.9}; quantiles are those of Hyndman and Fan's definition 7, and a standard deviation is that of a sample.
+ * <p>Those of a {@link Quantity} are named by it and by what its values are reduced to, as {@code ttft_p50}, {@code
+ * itl_mean} or {@code e2e_p99.9}; quantiles are those of Hyndman and Fan's definition 7, and a standard deviation is
+ * that of a sample.
  *
  * @param name in files
  */
@@ -77,13 +78,13 @@ public record Metric(String name, Unit unit, Better better) {
     /** Share of all prompt tokens that the server had cached. */
     public static final Metric CACHED_SHARE = new Metric("cached_share", Unit.SHARE, Better.HIGHER);
 
-    /** Blocks of the GPU's cache that the engine said it stored. */
+    /** Blocks of the GPU's cache that the engine reported as stored. */
     public static final Metric BLOCKS_STORED = new Metric("blocks_stored", Unit.COUNT, Better.NEITHER);
 
-    /** Blocks of the GPU's cache that the engine said it removed. */
+    /** Blocks of the GPU's cache that the engine reported as removed. */
     public static final Metric BLOCKS_REMOVED = new Metric("blocks_removed", Unit.COUNT, Better.NEITHER);
 
-    /** Times that the engine said it emptied the cache. */
+    /** Times that the engine reported that it emptied the cache. */
     public static final Metric CACHE_CLEARS = new Metric("cache_clears", Unit.COUNT, Better.NEITHER);
 
     /** Mean tokens of a prompt, as the server counts them. */
@@ -184,7 +185,10 @@ public record Metric(String name, Unit unit, Better better) {
                 : unit == Unit.COUNT || unit == Unit.SHARE ? "the client's count" : "the client's clock";
     }
 
-    /** A value as tables have it: TTFT and gaps in whole milliseconds, whole answers in seconds, throughput with one decimal. */
+    /**
+     * A value as tables have it: TTFT and gaps in whole milliseconds, whole answers in seconds, throughput with one
+     * decimal.
+     */
     public String shown(double value) {
         return switch (unit) {
             case MILLIS ->

@@ -37,7 +37,9 @@ final class Html {
                 .replace("\"", "&quot;");
     }
 
-    /** A sentence, whose negative numbers get a minus as long as a plus, and whose numbers keep their units beside them. */
+    /**
+     * A sentence, whose negative numbers get a minus as long as a plus, and whose numbers keep their units beside them.
+     */
     static String prose(String sentence) {
         return escaped(
                 sentence.replaceAll("(?<![\\w.])-(?=\\d)", "\u2212").replaceAll("(?<=\\d) (?=%|ms\\b)", "\u00a0"));
@@ -68,7 +70,7 @@ final class Html {
                 + "</ul>");
     }
 
-    /** A table whose rows begin with their names; it scrolls by itself where a window is narrow. */
+    /** A table whose rows begin with their names; it scrolls on its own where a window is narrow. */
     void table(String name, List<String> heads, Stream<List<String>> rows) {
         line("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"" + escaped(name) + "\"><table>");
         line("<thead><tr>"

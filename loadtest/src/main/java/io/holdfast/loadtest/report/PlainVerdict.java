@@ -62,7 +62,9 @@ final class PlainVerdict {
         };
     }
 
-    /** The effect that the report shows, with its interval; absent where the data gives none, or says nothing about it. */
+    /**
+     * The effect that the report shows, with its interval; absent where the data gives none, or says nothing about it.
+     */
     static Optional<String> effect(Result result) {
         return measured(result)
                 .map(shown -> String.format(

@@ -12,7 +12,10 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** The command that runs the same again, as far as a journal tells it: keys, headers and commands of an arm it never has. */
+/**
+ * The command that runs the same again, as far as a journal tells it: keys, headers and commands of an arm it never
+ * has.
+ */
 final class RunCommand {
     private static final Pattern PLAIN = Pattern.compile("[\\w./:@%+,=-]+");
 
@@ -81,7 +84,7 @@ final class RunCommand {
             case REVERSED -> words.add("--order reversed");
             case BLOCKS -> words.add("--blocks abba");
             case CROSSOVER, CONTROLS, FRESH_LEGS -> {
-                // The usual plan, which a restart for each leg changes by itself.
+                // The usual plan, which a restart for each leg changes automatically.
             }
         }
         List<Integer> looks = header.plan().looks();

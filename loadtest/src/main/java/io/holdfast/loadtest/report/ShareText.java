@@ -14,7 +14,7 @@ import java.util.stream.Collectors;
  *
  * @param header of the run, or of the first of several
  * @param finding what was found, in a few words
- * @param hardware of the server, in the words of whoever ran it
+ * @param hardware of the server, in the words of the person who ran it
  * @param files what is handed over, the raw data first
  */
 public record ShareText(RunHeader header, String finding, Optional<String> hardware, List<RawFile> files) {

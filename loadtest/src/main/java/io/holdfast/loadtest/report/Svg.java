@@ -8,7 +8,8 @@ import java.util.Locale;
 /**
  * One small figure with two axes, as SVG that stands inside a page and takes its colours from that page's style.
  *
- * <p>It is drawn small, since a figure that is as wide as a telephone is shrunk there by little, and its text stays legible.
+ * <p>It is drawn small, since a figure that is as wide as a telephone is shrunk there by little, and its text stays
+ * legible.
  */
 final class Svg {
     static final int WIDTH = 460;
@@ -106,8 +107,8 @@ final class Svg {
     }
 
     /**
-     * A number on an axis: zero has no sign, a minus is as long as a plus, and there are as many decimals as it takes to be the
-     * number of its place. On a narrow axis one place would otherwise have the number of another.
+     * A number on an axis: zero has no sign, a minus is as long as a plus, and there are as many decimals as it takes
+     * to be the number of its place. On a narrow axis one place would otherwise have the number of another.
      *
      * @param format with the fewest decimals, as {@code %+.0f %%}
      */

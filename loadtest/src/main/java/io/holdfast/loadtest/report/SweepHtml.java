@@ -25,8 +25,8 @@ import java.util.stream.DoubleStream;
 import java.util.stream.Stream;
 
 /**
- * A sweep as one page that needs nothing else. It begins with the answer over all levels; each level has the answer that its own
- * page would give.
+ * A sweep as one page that needs nothing else. It begins with the answer over all levels; each level has the answer
+ * that its own page would give.
  */
 public final class SweepHtml {
     private final Sweep sweep;
@@ -206,7 +206,7 @@ public final class SweepHtml {
                         .orElse(".");
     }
 
-    /** That of the step, or of the line where there is none. */
+    /** Returns the p value of the step, or of the line where there is no step. */
     private OptionalDouble pOfTrend() {
         return sweep.doseResponse()
                 .flatMap(dose -> switch (dose.trend()) {

@@ -13,9 +13,9 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * The engine of a load test, as its protocol sees it: a server behind HTTP ({@link HttpEngine}), or an engine's rules in
- * this process and in virtual time. Called from one thread; every call blocks, and is bounded in the time of the run's
- * {@link RunClock}.
+ * The engine of a load test, as its protocol sees it: a server behind HTTP ({@link HttpEngine}), or an engine's rules
+ * in this process and in virtual time. Called from one thread; every call blocks, and is bounded in the time of the
+ * run's {@link RunClock}.
  */
 public interface EngineUnderTest extends AutoCloseable {
     /** Returns a name of a few words for the record. */
@@ -96,7 +96,8 @@ public interface EngineUnderTest extends AutoCloseable {
         /**
          * Sends the next requests, so many of them under way at a time, and waits until all are over.
          *
-         * @return one record for each in the order of the list, stamped by the run's clock; a failed request is a record
+         * @return one record for each in the order of the list, stamped by the run's clock; a failed request is a
+         *     record
          */
         default List<RequestRecord> send(int count, int concurrency) {
             return send(count, concurrency, Optional.empty()).load();
@@ -109,8 +110,8 @@ public interface EngineUnderTest extends AutoCloseable {
         Sent send(int count, int concurrency, Optional<Beside> beside);
 
         /**
-         * Sends the next requests, each when its turn has come, whether or not those before it are over, and waits until all
-         * are. One whose turn comes while so many are under way as may be is not sent, which its record says.
+         * Sends the next requests, each when its turn has come, whether or not those before it are over, and waits
+         * until all are. One whose turn comes while so many are under way as may be is not sent, which its record says.
          *
          * @param turns one for each request, in nanoseconds from now and in order
          * @param most that may be under way at a time
@@ -124,8 +125,8 @@ public interface EngineUnderTest extends AutoCloseable {
     }
 
     /**
-     * A request that is sent beside a load at a pace that the load gives: by the clock it would come at another place of the
-     * load wherever the engine is faster.
+     * A request that is sent beside a load at a pace that the load gives: by the clock it would come at another place
+     * of the load wherever the engine is faster.
      *
      * @param every how many requests of the load end before it is sent, and again each time; not after the last one
      */

@@ -36,7 +36,7 @@ import java.util.Optional;
  * What is held is released whatever ends the leg, a stop as well; the hold step itself is not cut in half by one.
  *
  * What ends a leg early. Without an empty cache, or without the prefix in it, the rest would measure something else.
- * Such a leg keeps what it has and names its problem; the gates turn that into an invalid experiment.
+ * The leg keeps what it has and names its problem; the gates turn that into an invalid experiment.
  */
 
 /** Runs one leg, step by step, on a plain thread. */
@@ -59,7 +59,10 @@ final class LegProtocol {
         this(environment, workload, settings, settings.holdSlot(), watcher);
     }
 
-    /** @param patience the most that the call of a hold step may take; longer than its slot where that is yet to be found */
+    /**
+     * @param patience the most that the call of a hold step may take; longer than its slot where that is yet to be
+     *     found
+     */
     LegProtocol(
             RunEnvironment environment,
             Workload workload,

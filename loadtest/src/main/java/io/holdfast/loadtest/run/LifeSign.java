@@ -9,8 +9,8 @@ import java.util.OptionalLong;
  * Signs by which one process of a server can be told from the next; absent is unknown.
  *
  * @param began what a process drew or measured when it began, and says for as long as it lives
- * @param served the prompt tokens that it has served: a count that only grows while a process lives, and begins again with the
- *     next
+ * @param served the prompt tokens that it has served: a count that only grows while a process lives, and begins again
+ *     with the next
  * @param cached those of them that it found in its cache
  */
 public record LifeSign(Optional<String> began, OptionalDouble served, OptionalDouble cached) {

@@ -35,7 +35,7 @@ import java.util.TreeMap;
  * @param slotTolerance by how much a hold step may differ from its slot
  * @param repeatPairs how many pairs may be voided by their surroundings and run again
  * @param salt what every leg's texts begin with, where the cache cannot be emptied between legs
- * @param options what else was asked for, by the names of the command's options, for whoever resumes the run
+ * @param options further settings, by the names of the command's options, for a run that is resumed
  */
 public record LoadTestSettings(
         Design design,

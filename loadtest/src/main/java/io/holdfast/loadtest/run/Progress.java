@@ -58,7 +58,7 @@ public interface Progress {
      */
     record PairVoided(int life, String reason, int repeats, int most) implements Event {}
 
-    /** Something that whoever waits should know now, in a sentence. */
+    /** A sentence that a waiting person should read now. */
     record Note(String sentence) implements Event {}
 
     record RunFinished(Result result) implements Event {}

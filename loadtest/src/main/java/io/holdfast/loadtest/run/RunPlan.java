@@ -27,7 +27,7 @@ public record RunPlan(int pairs, int legs, long requests, long tokens, Duration 
     /** The leg of a life that is not measured: its requests are free for trying. */
     private static final int TRIAL_LEG = 0;
 
-    /** The life of the trial, which is none. */
+    /** Life number of the trial, which is no real life. */
     private static final int TRIAL_LIFE = -1;
 
     private static final long NANOS = 1_000_000_000;
@@ -38,8 +38,8 @@ public record RunPlan(int pairs, int legs, long requests, long tokens, Duration 
     }
 
     /**
-     * Waits until the engine is ready and tries what the legs of A/A pairs will ask of it. What cannot work is said here,
-     * in one sentence, before anything is measured.
+     * Waits until the engine is ready and tries what the legs of A/A pairs will ask of it. What cannot work is said
+     * here, in one sentence, before anything is measured.
      */
     public static RunPlan ofControls(RunEnvironment environment, Workload workload, LoadTestSettings settings) {
         return of(

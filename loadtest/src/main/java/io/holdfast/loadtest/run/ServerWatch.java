@@ -15,13 +15,13 @@ import java.util.Optional;
  * Restarts
  * ========
  *
- * A server that dies and is started again by whoever looks after it answers at the same address with an empty cache and as
- * a process that is warming. Its legs look like any others, and the run would say that it rests on one process. So the signs
- * of the process are read before and after each leg, between the steps and never in them.
+ * A server that dies and that a supervisor starts again answers at the same address with an empty cache and as
+ * a process that is warming. Its legs look like any others, and the run would say that it rests on one process. So the
+ * signs of the process are read before and after each leg, between the steps and never in them.
  *
- * Behind one address there may be several servers, of which now this one answers and now that. A server that was restarted
- * never answers as before; one of several does, when it is asked a few more times. Then the signs tell nothing, and nothing
- * is made of them for the rest of the run.
+ * Behind one address there may be several servers, of which now this one answers and now that. A server that was
+ * restarted never answers as before; one of several does, when it is asked a few more times. Then the signs tell
+ * nothing, and nothing is made of them for the rest of the run.
  */
 
 /** Checks that the server that answers is still the same one, in the same process. */

@@ -13,7 +13,7 @@ import java.util.stream.Stream;
  * Cache that a load needs, and cache that there is.
  *
  * @param shared tokens that many requests begin with
- * @param copies how often these are counted by whoever does not know that they are shared
+ * @param copies how often these are counted where nobody knows that they are shared
  * @param unique tokens of all that is not shared
  * @param capacity tokens of the cache, by the server where it tells, else as claimed; absent where nobody says
  * @param claimed as the level says

@@ -23,14 +23,14 @@ import java.util.OptionalDouble;
  * What levels say together
  * ========================
  *
- * Each level is judged by itself: a hold may win at one load and have nothing to win at another, and a verdict on both
- * together would be one on neither. Three things go from level to level. The p values, since who asks at five levels has five
- * chances of an error (Holm). The effect over memory pressure: what kept cache saves comes with a full cache, or grows with
- * pressure, and is gone with memory to spare (DoseResponse has the rules). And the baseline alone, which has to become slower
- * with pressure before anything can be won.
+ * Each level is judged separately: a hold may win at one load and have nothing to win at another, and a verdict on both
+ * together would be one on neither. Three things go from level to level. The p values, since who asks at five levels
+ * has five chances of an error (Holm). The effect over memory pressure: what kept cache saves comes with a full cache,
+ * or grows with pressure, and is gone with memory to spare (DoseResponse has the rules). And the baseline alone, which
+ * has to become slower with pressure before anything can be won.
  *
- * Levels of equal values are replicates: how far they lie apart is what another server process does, and whatever differs by
- * less than that between levels is no finding.
+ * Levels of equal values are replicates: how far they lie apart is what another server process does, and whatever
+ * differs by less than that between levels is no finding.
  */
 
 /**

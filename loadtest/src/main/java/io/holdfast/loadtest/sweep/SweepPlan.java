@@ -23,7 +23,7 @@ import java.util.stream.Collectors;
 /**
  * Plan of a sweep, as its file says: the levels in the order in which they run.
  *
- * @param options what was asked for beside the levels, by the names of the command's options: with other ones the rest of a
+ * @param options settings beside the levels, by the names of the command's options: with other ones the rest of a
  *     sweep would be another one
  */
 public record SweepPlan(String startedAt, List<Level> levels, Map<String, String> options) {

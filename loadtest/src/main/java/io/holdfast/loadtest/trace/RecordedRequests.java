@@ -19,7 +19,7 @@ import java.util.OptionalLong;
 final class RecordedRequests implements EventFollower.Listener {
     private static final long NONE_YET = -1;
 
-    /** Who is told of them. */
+    /** Receiver of the requests. */
     interface Listener {
         /** A request computed so many blocks of its prompt; more than once where it was cut. */
         void computes(VisibleRequest request, int computed, boolean first);

@@ -26,10 +26,11 @@ import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Reads recordings of an engine's events: those that {@code holdfast observe --record} makes, and sessions with real servers
- * in which the frames stand beside what was sent, as SGLang's and vLLM's are kept for tests.
+ * Reads recordings of an engine's events: those that {@code holdfast observe --record} makes, and sessions with real
+ * servers in which the frames stand beside what was sent, as SGLang's and vLLM's are kept for tests.
  *
- * <p>The requests are those that the events show, in the blocks of their prompts. All of an engine's ranks make one trace.
+ * <p>The requests are those that the events show, in the blocks of their prompts. All of an engine's ranks make one
+ * trace.
  */
 final class RecordingLines implements TraceLines {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -111,7 +112,7 @@ final class RecordingLines implements TraceLines {
         } else if (line.path("readings").isObject()) {
             readings(line.path("readings"), at(line));
         } else if (line.has("type")) {
-            // Of a session with a vLLM only what it published by itself.
+            // A session with a vLLM counts only for what it published on its own.
             if (line.path("type").asText().equals("frame")) {
                 JsonNode frames = line.path("frames");
                 batch(0, sequence(frames.path(1)), hex(frames.path(2)));

@@ -62,7 +62,7 @@ public final class TraceFile {
         return new TraceFile(file, format, OptionalInt.of(tokens));
     }
 
-    /** The whole trace; what is wrong with the file is told by line. */
+    /** Reads the whole trace; the exception names the line that is wrong. */
     public Trace read() {
         int line = 0;
         Optional<TraceLines> lines = Optional.empty();

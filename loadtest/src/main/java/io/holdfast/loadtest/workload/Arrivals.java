@@ -17,10 +17,10 @@ import java.util.stream.LongStream;
  * Arrivals
  * ========
  *
- * In a closed loop a request comes when another one is over, so a slow server is asked less often, and the requests that
- * would have waited for it are never sent. Whoever wants to know what people wait for who do not wait for each other has them
- * come at times of their own. Those times are a part of the workload: drawn before anything is sent, the same in every leg,
- * and in the workload's id.
+ * In a closed loop a request comes when another one is over, so a slow server is asked less often, and the requests
+ * that would have waited for it are never sent. To know how long people wait who do not wait for each other, have them
+ * come at times of their own. Those times are a part of the workload: drawn before anything is sent, the same in every
+ * leg, and in the workload's id.
  *
  * The first request of a flood comes with the flood's beginning; what is drawn are the gaps after it.
  */
@@ -130,8 +130,8 @@ public sealed interface Arrivals {
     Duration LONGEST_FLOOD = Duration.ofDays(1);
 
     /**
-     * When the turn of each request comes, in nanoseconds from the beginning of the flood and in order; none where a request's
-     * turn comes when another one is over.
+     * When the turn of each request comes, in nanoseconds from the beginning of the flood and in order; none where a
+     * request's turn comes when another one is over.
      */
     List<Long> turns(int requests, SplittableRandom random);
 
@@ -153,8 +153,8 @@ public sealed interface Arrivals {
     }
 
     /**
-     * Reads {@code closed}, {@code constant:RATE}, {@code poisson:RATE}, {@code ramp:FROM..TO} and {@code trace:FILE}; rates are
-     * requests a second.
+     * Reads {@code closed}, {@code constant:RATE}, {@code poisson:RATE}, {@code ramp:FROM..TO} and {@code trace:FILE};
+     * rates are requests a second.
      */
     static Arrivals of(String text) {
         if (text.equals(CLOSED)) {

@@ -13,9 +13,9 @@ import io.holdfast.loadtest.LoadTestException;
  * @param probesPerCycle probes after each flood; only the first of them can find the prefix gone
  * @param floodOutputTokens tokens that a flood request generates
  * @param probeOutputTokens tokens that a probe generates
- * @param learnCycles floods of a leg before its hold step, each between texts that begin with the prefix; 0 has the prefix
- *     sent alone instead
- * @param learnTexts how many such texts there are before each of those floods, and after the last
+ * @param learnCycles floods of a leg before its hold step, each between texts that begin with the prefix; 0 has the
+ *     prefix sent alone instead
+ * @param learnTexts number of these texts before each of those floods, and after the last
  */
 public record FloodShape(
         int prefixTokens,

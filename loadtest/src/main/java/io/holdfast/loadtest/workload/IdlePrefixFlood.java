@@ -9,8 +9,8 @@ import java.util.stream.Stream;
  * Draws workloads in which a prefix lies idle under a flood.
  *
  * <p>Every leg primes the same prefix and then, cycle by cycle, floods the cache with prompts that share nothing and
- * probes whether the prefix is still there. The prefix has to lie idle meanwhile: one that running requests use cannot be
- * evicted, so a pin could not show any effect. Floods and suffixes differ from leg to leg of a life, so that no leg
+ * probes whether the prefix is still there. The prefix has to lie idle meanwhile: one that running requests use cannot
+ * be evicted, so a pin could not show any effect. Floods and suffixes differ from leg to leg of a life, so that no leg
  * finds what an earlier one left behind, but have the same sizes.
  */
 public final class IdlePrefixFlood {

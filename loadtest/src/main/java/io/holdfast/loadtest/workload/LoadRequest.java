@@ -31,7 +31,8 @@ public final class LoadRequest {
     }
 
     /**
-     * One whose words matter. Where token ids are sent in place of text each word is a token, the same word always the same.
+     * One whose words matter. Where token ids are sent in place of text each word is a token, the same word always the
+     * same.
      *
      * @param cycle from 1; 0 before the first
      */
@@ -106,7 +107,8 @@ public final class LoadRequest {
 
     /**
      * Leaves so many of its tokens out that its text is as long as it is to be where a word is more than
-     * one token. What requests begin with alike stays alike. Messages, whose words are not ours to change, stay as they are.
+     * one token. What requests begin with alike stays alike. Messages, whose words are not ours to change, stay as they
+     * are.
      *
      * @param tokensOfAWord above 1, by the server's tokenizer
      */

@@ -4,7 +4,7 @@ package io.holdfast.loadtest.workload;
 public enum Role {
     /** The prefix alone, so that it is in the cache before the hold step. */
     PRIME,
-    /** Traffic before the hold step, from which whoever decides by himself can learn; in no figure. */
+    /** Traffic before the hold step, from which an automatic holder can learn; in no figure. */
     LEARN,
     /** An unrelated prompt that presses on the cache. */
     FLOOD,

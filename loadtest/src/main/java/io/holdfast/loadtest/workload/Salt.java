@@ -4,11 +4,11 @@ import java.util.List;
 import java.util.SplittableRandom;
 
 /**
- * A head of its own for every text of a leg, where nobody can empty the server's cache: what earlier legs and earlier runs
- * left there is then of no use to it. All heads are equally long, and a workload's id is taken without them.
+ * A head of its own for every text of a leg, where nobody can empty the server's cache: what earlier legs and earlier
+ * runs left there is then of no use to it. All heads are equally long, and a workload's id is taken without them.
  *
- * <p>The nonce is of one run. With the same nonce the same leg has the same head, but for one that is run again: what the
- * pair that does not count left in the cache is of no use to the pair in its place.
+ * <p>The nonce is of one run. With the same nonce the same leg has the same head, but for one that is run again: what
+ * the pair that does not count left in the cache is of no use to the pair in its place.
  *
  * @param again how often pairs had to be run again before: resumes and voided pairs together
  */
