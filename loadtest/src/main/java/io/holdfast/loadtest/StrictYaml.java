@@ -84,7 +84,7 @@ public final class StrictYaml {
         return documents;
     }
 
-    /** This, which has keys, and none but these. */
+    /** Checks that this place has keys, and only these. */
     public StrictYaml only(String... known) {
         if (!node.isObject()) {
             throw wrong("has keys with values");
@@ -108,7 +108,7 @@ public final class StrictYaml {
         return path.isEmpty() ? key : path + "." + key;
     }
 
-    /** This where it is there. */
+    /** Returns this place if it is there. */
     public Optional<StrictYaml> there() {
         return node.isMissingNode() ? Optional.empty() : Optional.of(this);
     }

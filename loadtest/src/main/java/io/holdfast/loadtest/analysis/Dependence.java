@@ -14,7 +14,7 @@ public record Dependence(int values, double lag1, double effective) {
     /** Shorter legs say nothing: around a mean of few values neighbours seem to repel each other. */
     private static final int FEWEST_OF_A_LEG = 8;
 
-    /** Absent where no leg is long enough, or where nothing varies. */
+    /** Estimates the correlation; absent where no leg is long enough, or where nothing varies. */
     static Optional<Dependence> of(List<double[]> legs) {
         int values = 0;
         double together = 0;

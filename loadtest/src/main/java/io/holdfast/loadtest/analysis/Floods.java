@@ -30,7 +30,7 @@ public record Floods(
         OptionalDouble ttftFromTurnMillis,
         OptionalDouble lateMillis) {
 
-    /** Absent where requests come when others are over: of those nobody waits for a turn. */
+    /** Summarises the floods; absent where requests come when others are over, since nobody waits for a turn then. */
     public static Optional<Floods> of(RunHeader header, List<LegRecord> legs) {
         if (header.workload().isClosed()) {
             return Optional.empty();

@@ -82,7 +82,7 @@ final class Oddities {
         return flags;
     }
 
-    /** In the order in which they ran, which is not that of their numbers where a pair ran again. */
+    /** Returns the lives in the order in which they ran, which is not that of their numbers where a pair ran again. */
     private List<Drift.Life> lives() {
         List<Drift.Life> lives = new ArrayList<>();
         for (int turn = 0; turn < pairs.all().size(); turn++) {

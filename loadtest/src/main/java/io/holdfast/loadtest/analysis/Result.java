@@ -102,7 +102,7 @@ public record Result(
                 .count();
     }
 
-    /** In a sentence, which look this is; absent of a run that is looked at once. */
+    /** Returns a sentence about which look this is; absent for a run that is looked at once. */
     public Optional<String> lookedAt() {
         List<Integer> looks = header.plan().looks();
         return looks.isEmpty()

@@ -38,7 +38,7 @@ public record RunFindings(List<Item> all, FailurePattern failures) {
             this.text = text;
         }
 
-        /** In a word. */
+        /** Returns the severity in a word. */
         public String text() {
             return text;
         }

@@ -33,9 +33,9 @@ public record RunStatus(
     public enum State {
         /** A process is at it. */
         RUNNING,
-        /** It ended early and said why. */
+        /** The run ended early and said why. */
         STOPPED,
-        /** It ended early without a word. */
+        /** The run ended early without a word. */
         KILLED,
         /** All that was planned is there, or a broken leg has decided how it ends. */
         FINISHED

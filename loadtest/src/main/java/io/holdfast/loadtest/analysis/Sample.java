@@ -11,7 +11,7 @@ import java.util.Optional;
  */
 public record Sample(
         int count, double mean, double sd, double min, double p50, double p90, double p95, double p99, double max) {
-    /** Absent where there is no value. */
+    /** Summarises values; absent where there is no value. */
     public static Optional<Sample> of(double[] values) {
         if (values.length == 0) {
             return Optional.empty();

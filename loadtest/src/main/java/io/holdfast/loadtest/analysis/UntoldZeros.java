@@ -22,9 +22,9 @@ import java.util.stream.Stream;
  * latter, the counters prove it.
  *
  * The proof. The server's own counters of cached tokens, read before and after each leg, include all that the leg was
- * answered. Where they counted what the answers told, and no block more, every count that was left out is 0, whoever
- * else asked meanwhile. Where they counted more, although nothing else was asked, the rule is refuted for this server,
- * and nothing is taken for 0.
+ * answered. Where they counted what the answers told, and no block more, every count that was left out is 0, no matter
+ * who else asked meanwhile. Where they counted more, although nothing else was asked, the rule is refuted for this
+ * server, and nothing is taken for 0.
  */
 
 /** Legs in which a count of cached tokens that the server left out is 0, where that may be concluded. */

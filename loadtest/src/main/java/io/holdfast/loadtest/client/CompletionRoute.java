@@ -283,7 +283,7 @@ public enum CompletionRoute {
         return body;
     }
 
-    /** Left out rather than false where it is not wanted: it is no field of OpenAI's own. */
+    /** Leaves the field out, rather than false, where it is not wanted: it is no field of OpenAI's own. */
     private static void ignoreEnd(ObjectNode parameters, boolean toTheEnd) {
         if (toTheEnd) {
             parameters.put("ignore_eos", true);

@@ -173,7 +173,10 @@ public final class EngineClient implements AutoCloseable {
         }
     }
 
-    /** One lane's share of the list. Futures are not chained from request to request: chains of thousands overflow. */
+    /**
+     * Sends one lane's share of the list. Futures are not chained from request to request: chains of thousands
+     * overflow.
+     */
     private void loop(Loop loop, Lane lane, Iterator<Prepared> rest, Promise<Void> idle, long turn) {
         if (!loop.goesOn()) {
             return;
@@ -296,7 +299,7 @@ public final class EngineClient implements AutoCloseable {
             }
         }
 
-        /** When all are over. */
+        /** Completes when all are over. */
         Future<Sent> all() {
             return all.future();
         }

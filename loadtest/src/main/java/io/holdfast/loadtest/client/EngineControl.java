@@ -56,7 +56,7 @@ final class EngineControl implements AutoCloseable {
     private static final Pattern PROMPT_TOKENS = Pattern.compile("(vllm|sglang):prompt_tokens_total[{ ]");
     private static final Pattern CACHED_TOKENS =
             Pattern.compile("(sglang:cached_tokens_total|vllm:prefix_cache_hits_total)[{ ]");
-    /** Beside those of each source, in some releases. */
+    /** Total count, which some releases tell beside those of each source. */
     private static final Pattern CACHED_TOKENS_IN_ALL =
             Pattern.compile("sglang:cached_tokens_total\\{.*cache_source=\"total\"");
 
@@ -280,7 +280,7 @@ final class EngineControl implements AutoCloseable {
         }
     }
 
-    /** Nobody is there, or somebody whom we do not speak to: no TLS, or no certificate that is trusted. */
+    /** Tells a server that is silent from one that we do not speak to: no TLS, or no certificate that is trusted. */
     private static Readiness unanswered(IOException problem) {
         for (Throwable cause = problem; cause != null; cause = cause.getCause()) {
             if (cause instanceof CertificateException) {
@@ -302,7 +302,7 @@ final class EngineControl implements AutoCloseable {
         return new Readiness.Silent();
     }
 
-    /** Why an answer of 200 is a failure all the same, if so. */
+    /** Returns the reason why an answer of 200 is a failure all the same, if it is one. */
     private Optional<String> problemOf(Answer answer) {
         Exchange exchange = new Exchange(0, SMALLEST, settings.route(), clock::nanos, clock.nanos());
         exchange.head(answer.status());
@@ -546,10 +546,10 @@ final class EngineControl implements AutoCloseable {
     private sealed interface Readiness {
         record Ready() implements Readiness {}
 
-        /** It answers, and later it may do better. */
+        /** The engine answers, and may do better later. */
         record NotYet(String text) implements Readiness {}
 
-        /** It answers, and will not answer otherwise. */
+        /** The engine answers, and its answer will not change. */
         record Refused(String text, String mend) implements Readiness {}
 
         record Silent() implements Readiness {}

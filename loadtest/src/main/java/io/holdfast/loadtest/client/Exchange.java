@@ -65,7 +65,7 @@ final class Exchange implements SseScanner.Sink {
     private long arrival;
     private Optional<String> fault = Optional.empty();
 
-    /** One whose answer comes token by token. */
+    /** Creates an exchange whose answer comes token by token. */
     Exchange(int number, LoadRequest request, CompletionRoute route, LongSupplier nanos, long scheduled) {
         this(number, request, route, true, nanos, scheduled);
     }
@@ -321,7 +321,7 @@ final class Exchange implements SseScanner.Sink {
                 streams ? TokenStamps.of(stamps, tokens, chunks) : TokenStamps.none());
     }
 
-    /** It was never sent, since no connection was left for it. */
+    /** Returns the record of a request that was never sent, since no connection was left for it. */
     static RequestRecord notSent(int number, LoadRequest request, long scheduled, int lanes) {
         return new RequestRecord(
                 number,

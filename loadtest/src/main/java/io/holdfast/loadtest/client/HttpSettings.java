@@ -112,13 +112,13 @@ public record HttpSettings(
                 route, model, headers, flushPath, requestTimeout, flushTimeout, value, ignoresEnd, ca, bare);
     }
 
-    /** With answers that end where the model ends them. */
+    /** Returns settings with answers that end where the model ends them. */
     public HttpSettings endingWithTheModel() {
         return new HttpSettings(
                 route, model, headers, flushPath, requestTimeout, flushTimeout, readyTimeout, false, ca, bare);
     }
 
-    /** Trusting those certificates and no others. */
+    /** Returns settings that trust those certificates and no others. */
     public HttpSettings withCa(TrustedCa value) {
         return new HttpSettings(
                 route,
@@ -153,7 +153,7 @@ public record HttpSettings(
                 Optional.of(warmUps));
     }
 
-    /** Returns whether the answer to a request is wanted as a whole though others are streams. */
+    /** Returns true if the answer to a request is wanted as a whole, though others are streams. */
     boolean isWhole(LoadRequest request) {
         return bare.isPresent() && request.role() == Role.PRIME;
     }

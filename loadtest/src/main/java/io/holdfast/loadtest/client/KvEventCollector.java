@@ -37,7 +37,7 @@ import java.util.concurrent.ThreadFactory;
 public final class KvEventCollector implements Listening {
     private static final int ROUND_MILLIS = 100;
     private static final long LOOK_NANOS = 5_000_000;
-    /** From the last event on, after which none is on its way any more. */
+    /** Time after the last event from which no event is on its way any more. */
     private static final long QUIET_NANOS = 100_000_000;
 
     private final RunClock clock;

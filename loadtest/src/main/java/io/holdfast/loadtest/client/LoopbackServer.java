@@ -62,7 +62,7 @@ final class LoopbackServer implements AutoCloseable {
         return URI.create("http://127.0.0.1:" + server.actualPort());
     }
 
-    /** When each token of the request was written whose prompt begins with that token. */
+    /** Returns the times at which the tokens were written of the request whose prompt begins with that token. */
     long[] stampsOf(int firstToken) {
         return stamps.getOrDefault(firstToken, new long[0]);
     }

@@ -31,7 +31,7 @@ final class ProcessFamily {
     private final boolean group = setsid().isPresent();
     private final List<ProcessHandle> known;
 
-    /** That of a process which became the leader of a group of its own by {@link #setsid}, where there is that. */
+    /** Creates the family of a process that leads a group of its own by {@link #setsid}, where the system has it. */
     ProcessFamily(Process first) {
         this.first = first;
         this.known = new ArrayList<>(first.descendants().toList());

@@ -45,10 +45,10 @@ public interface ServerUnit extends AutoCloseable {
         return Duration.ZERO;
     }
 
-    /** Told that its life has served something, so that the next one has to be another. */
+    /** Records that this life has served something, so that the next life has to be another. */
     default void used() {}
 
-    /** Why its life is over although nobody ended it, in a sentence; absent while it is not. */
+    /** Returns a sentence why its life is over although nobody ended it; absent while it is not over. */
     default Optional<String> ended() {
         return Optional.empty();
     }

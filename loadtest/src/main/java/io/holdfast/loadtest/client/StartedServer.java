@@ -156,7 +156,7 @@ public final class StartedServer implements ServerUnit {
                                 + ", for which there is no value; write --server-set " + place.group(1) + "=VALUE."))));
     }
 
-    /** From the next restart on it is of this variant; one that is of another then ends. */
+    /** Sets the variant from the next restart on; a process of another variant ends then. */
     public void become(Variant value) {
         variant = value;
     }

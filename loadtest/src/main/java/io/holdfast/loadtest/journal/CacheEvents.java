@@ -46,7 +46,7 @@ public record CacheEvents(long stored, long removed, long clears) {
         return new CacheEvents(stored, removed + blocks, clears);
     }
 
-    /** One more clear; what was stored before stays counted. */
+    /** Counts one more clear; what was stored before stays counted. */
     public CacheEvents cleared() {
         return new CacheEvents(stored, removed, clears + 1);
     }

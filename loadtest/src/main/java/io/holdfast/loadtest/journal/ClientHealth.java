@@ -36,7 +36,9 @@ public record ClientHealth(
         return loadNanos > 0 ? (double) loopCpuNanos / loadNanos : 0;
     }
 
-    /** Why the stamps of that time say more of the client than of the server, a clause each; none where they do not. */
+    /**
+     * Returns why the stamps of that time say more about the client than about the server, a clause each; empty if not.
+     */
     public List<String> troubles() {
         List<String> failed = new ArrayList<>();
         if (loadNanos >= SHORTEST_LOAD && loopShare() > MOST_LOOP_SHARE) {

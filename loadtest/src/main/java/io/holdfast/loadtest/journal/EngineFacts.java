@@ -38,7 +38,7 @@ public record EngineFacts(
                 Family.OTHER, OptionalInt.empty(), OptionalLong.empty(), OptionalLong.empty(), Optional.empty());
     }
 
-    /** In a few words, such as {@code sglang 0.5.9, page 16, 8192 tokens of cache, prompts up to 2042}. */
+    /** Returns a few words, such as {@code sglang 0.5.9, page 16, 8192 tokens of cache, prompts up to 2042}. */
     public String text() {
         return family.name().toLowerCase(Locale.ROOT)
                 + version.map(text -> " " + text).orElse("")

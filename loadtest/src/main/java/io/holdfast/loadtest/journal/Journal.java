@@ -97,7 +97,7 @@ public final class Journal implements AutoCloseable {
         }
     }
 
-    /** Absent where another holds it. */
+    /** Takes the lock; absent where another holds it. */
     private static Optional<FileLock> tryLock(FileChannel channel) throws IOException {
         try {
             return Optional.ofNullable(channel.tryLock());
@@ -118,7 +118,7 @@ public final class Journal implements AutoCloseable {
         } catch (NoSuchFileException e) {
             throw missing(file, e);
         } catch (IOException e) {
-            // One that may be read only is not being written by whoever asks, and by nobody else as far as one can
+            // A file that may only be read is not being written by this process, and by nobody else as far as one can
             // tell.
             return false;
         }

@@ -55,7 +55,7 @@ public final class LifeOrder {
         return lives.stream().flatMap(life -> header.legsOf(life).stream()).toList();
     }
 
-    /** From 1; the rehearsal is a round of its own before all others. */
+    /** Returns the round, from 1; the rehearsal is a round of its own before all others. */
     private int roundOf(int life) {
         int round = 0;
         int before = 0;

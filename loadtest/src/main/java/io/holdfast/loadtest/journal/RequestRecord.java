@@ -150,7 +150,7 @@ public record RequestRecord(
         return between(sent, firstAnswer);
     }
 
-    /** From the last byte sent to the last token, in milliseconds. */
+    /** Returns the time from the last byte sent to the last token, in milliseconds. */
     public OptionalDouble endToEndMillis() {
         return between(sent, lastToken);
     }

@@ -56,31 +56,31 @@ public record RunHeader(
 
     private static final long NANOS_OF_A_MILLI = 1_000_000;
 
-    /** Among what tells about the client: the nonce of what each leg's texts begin with, where they do. */
+    /** Client fact: the nonce of what each leg's texts begin with, if they are salted. */
     public static final String SALT = "salt";
 
-    /** Among what tells about the client: the names of the headers that were sent, where there were any. */
+    /** Client fact: the names of the headers that were sent, if any. */
     public static final String HEADERS = "headers";
 
-    /** Among what tells about the client: that answers end where the model ends them, where they do. */
+    /** Client fact: answers end where the model ends them. */
     public static final String ENDS = "answersEnd";
 
-    /** Among the options: the other numbers that a run is judged by, separated by commas. */
+    /** Option: the other numbers that a run is judged by, separated by commas. */
     public static final String ALSO_JUDGE = "also-judge";
 
-    /** Among the options: that pinned legs are served by a server which another command started. */
+    /** Option: the command that starts another server for pinned legs. */
     public static final String ARM_SERVER = "arm-server-command";
 
-    /** Among the options: after what the server is started anew, where that is not a pair. */
+    /** Option: the span after which the server is started anew, if it is not a pair. */
     public static final String RESTART_PER = "restart-per";
 
-    /** That each leg has a process of its own. */
+    /** Value of {@link #RESTART_PER} where each leg has a process of its own. */
     public static final String LEG = "leg";
 
     /** Beginning of the option names that say what the run was measured on. */
     public static final String ENVIRONMENT = "environment.";
 
-    /** Among the options: the profiler that the server ran under. */
+    /** Option: the profiler that the server ran under. */
     public static final String PROFILER = "server-wrapper";
 
     public RunHeader {

@@ -31,7 +31,7 @@ public record ServerLog(
         this(errors, errorLines, shortages, shortageLines, 0, 0);
     }
 
-    /** This, which came before the load of a leg, and what came with it: batches are those of the load alone. */
+    /** Adds what came with the load of a leg to this, which came before it: batches are those of the load alone. */
     public ServerLog thenOfTheLoad(ServerLog load) {
         return new ServerLog(
                 firstAndLast(errors, load.errors),

@@ -26,7 +26,7 @@ public enum Statistic {
         this.text = text;
     }
 
-    /** Absent when no request that counts was OK. */
+    /** Reduces the requests that count to a number; absent when none of these was OK. */
     public OptionalDouble of(List<RequestRecord> requests) {
         return reduced(requests, sample -> switch (this) {
             case PROBE_P50 -> median(sample);

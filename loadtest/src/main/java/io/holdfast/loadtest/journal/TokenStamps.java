@@ -75,7 +75,7 @@ public record TokenStamps(@JsonValue String text) {
                 .toArray();
     }
 
-    /** For each token after the first chunk its share of the gap before its chunk, in milliseconds. */
+    /** Returns, for each token after the first chunk, its share of the gap before its chunk, in milliseconds. */
     public double[] perTokenMillis() {
         double[] gaps = gapsMillis();
         int[] tokens = tokens();

@@ -13,7 +13,7 @@ public record VoidedPair(int life, String reason, int legs, boolean bySurroundin
     /** The reason where somebody stopped the run. */
     public static final String STOPPED = "the run was stopped";
 
-    /** One that was broken off. */
+    /** Creates a pair that was broken off. */
     public VoidedPair(int life, String reason, int legs) {
         this(life, reason, legs, false);
     }

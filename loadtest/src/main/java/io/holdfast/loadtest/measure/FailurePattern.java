@@ -67,7 +67,7 @@ public record FailurePattern(List<String> factors, Map<List<String>, Outcome> ou
         return common;
     }
 
-    /** In the order of all levels. */
+    /** Returns the levels of a factor, in the order of all its levels. */
     private List<String> levels(int factor, Set<List<String>> of) {
         Set<String> all = new LinkedHashSet<>();
         outcomes.keySet().forEach(configuration -> all.add(configuration.get(factor)));

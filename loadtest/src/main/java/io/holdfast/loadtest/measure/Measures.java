@@ -127,7 +127,7 @@ public record Measures(Map<Metric, Double> values) {
         values.put(Metric.max(quantity), sorted[sorted.length - 1]);
     }
 
-    /** From the first sent to the last token, of those that were answered. */
+    /** Returns the seconds from the first request sent to the last token, among those that were answered. */
     private static OptionalDouble seconds(List<RequestRecord> ok) {
         long first = ok.stream().mapToLong(RequestRecord::sent).min().orElse(0);
         long last = ok.stream()

@@ -69,7 +69,7 @@ public record Metric(String name, Unit unit, Better better) {
     /** Share of all requests that were answered within all limits. */
     public static final Metric GOOD_SHARE = new Metric("good_share", Unit.SHARE, Better.HIGHER);
 
-    /** From the first request sent to the last token. */
+    /** Time from the first request sent to the last token. */
     public static final Metric DURATION = new Metric("duration", Unit.SECONDS, Better.LOWER);
 
     /** Requests that were not answered well. */

@@ -100,7 +100,7 @@ final class Html {
                 + "</p></figure>");
     }
 
-    /** One of a list of facts; none where nothing is known. */
+    /** Writes one of a list of facts, unless nothing is known about it. */
     void entry(String name, String value) {
         if (!value.isBlank()) {
             line("<dt>" + escaped(name) + "</dt><dd>" + escaped(value) + "</dd>");

@@ -235,7 +235,7 @@ public final class HtmlReport {
         page.endSection();
     }
 
-    /** Among what the level is shared out. */
+    /** Describes what the level is shared out among. */
     private String shared() {
         List<Integer> looks = header.plan().looks();
         return (looks.isEmpty()

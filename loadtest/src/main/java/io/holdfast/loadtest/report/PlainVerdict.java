@@ -177,7 +177,7 @@ final class PlainVerdict {
                                 .orElse(""));
     }
 
-    /** One plan has no A/A pairs, another none that begin with the baseline. */
+    /** Shows a change that may be unknown: one plan has no A/A pairs, another no pairs that begin with the baseline. */
     private static String known(OptionalDouble log) {
         return log.isPresent() ? change(log.getAsDouble()) : "not measured";
     }
@@ -241,7 +241,7 @@ final class PlainVerdict {
         return (low.equals(high) ? low : low + " to " + high) + " %";
     }
 
-    /** Round, and never more than so few pairs can bear out, whatever a formula says. */
+    /** Returns a round number, never more than so few pairs can bear out, whatever a formula says. */
     private static String oneIn(double p) {
         if (p < FEWEST) {
             return "less than 1 such run in 10,000";
@@ -270,7 +270,7 @@ final class PlainVerdict {
         return value.isPresent() ? known(value, format) : "unknown";
     }
 
-    /** Nothing where it is unknown, for a field of a table that programs read. */
+    /** Returns an empty text where the value is unknown, for a field of a table that programs read. */
     static String known(OptionalDouble value, String format) {
         return value.isPresent() ? String.format(Locale.ROOT, format, value.getAsDouble()) : "";
     }

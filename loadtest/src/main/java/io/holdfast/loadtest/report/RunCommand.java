@@ -31,7 +31,7 @@ final class RunCommand {
 
     private RunCommand() {}
 
-    /** Absent where something else than the command began the run. */
+    /** Returns the run's command; absent where something other than the command began the run. */
     static Optional<String> of(RunHeader header) {
         Map<String, String> kept = new TreeMap<>(header.options());
         if (!kept.containsKey("url")) {

@@ -33,7 +33,7 @@ final class Svg {
         return new Svg(label, xLeast, xMost, yLeast, yMost, false);
     }
 
-    /** With an x axis on which equal distances are equal factors. */
+    /** Creates a chart with an x axis on which equal distances are equal factors. */
     static Svg logarithmic(String label, double xLeast, double xMost, double yLeast, double yMost) {
         return new Svg(label, xLeast, xMost, yLeast, yMost, true);
     }
@@ -47,7 +47,7 @@ final class Svg {
         text.format("<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\">\n", WIDTH, HEIGHT, Html.escaped(label));
     }
 
-    /** Round numbers from the least to the most, with their places. */
+    /** Returns round numbers from the least to the most. */
     static List<Double> ticks(double least, double most) {
         double step = 1e-9;
         for (double decade = 1e-9; decade <= 1e12 && (most - least) / step > MOST_STEPS; decade *= 10) {

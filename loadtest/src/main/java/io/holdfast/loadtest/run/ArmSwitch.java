@@ -30,7 +30,7 @@ public interface ArmSwitch extends AutoCloseable {
      */
     boolean claimsHold();
 
-    /** Asks, once the engine is there, whether it can do its work at all; a {@link LoadTestException} says why not. */
+    /** Checks, once the engine is there, that it can do its work at all; a {@link LoadTestException} says why not. */
     void prepare();
 
     /** Returns true if the requests before the hold step decide what pinned legs do. */

@@ -41,7 +41,7 @@ import java.util.Optional;
 
 /** Runs one leg, step by step, on a plain thread. */
 final class LegProtocol {
-    /** Told when a step begins. */
+    /** Receiver of the beginnings of steps. */
     interface Watcher {
         void step(int life, int position, Arm arm, Step.Kind kind, int cycle);
     }

@@ -31,7 +31,7 @@ public record LifeSign(Optional<String> began, OptionalDouble served, OptionalDo
         return beganOtherwise || countsAnew;
     }
 
-    /** This, and what an earlier one of the same process knew where this does not. */
+    /** Fills what this sign does not know with what an earlier sign of the same process knew. */
     LifeSign orAsIn(LifeSign before) {
         return new LifeSign(
                 began.or(() -> before.began),

@@ -16,7 +16,7 @@ public interface Listening extends AutoCloseable {
     /** Number of blocks that were stored and removed since the last call of {@link #clear}. */
     CacheEvents counted();
 
-    /** Why the blocks may lack one that the engine has, or have one that it has not, if so. */
+    /** Returns why the blocks may lack one that the engine has, or have one that it lacks, if so. */
     Optional<String> problem();
 
     /** Waits until no report has come for a while, so that what was done before is known. */

@@ -92,9 +92,9 @@ public final class LoadTestRun {
     private final Set<Integer> broken = new HashSet<>();
     /** The legs so far, where the plan has looks before its end. */
     private final List<LegRecord> toLookAt = new ArrayList<>();
-    /** Up to the next look. */
+    /** Number of legs up to the next look. */
     private int legsPlanned;
-    /** With the slot that the rehearsal led to, and with a salt that was not used before. */
+    /** Settings with the slot that the rehearsal led to, and with a salt that was not used before. */
     private LoadTestSettings settings;
     /** Pairs that ran again. */
     private int repeats;
@@ -452,7 +452,7 @@ public final class LoadTestRun {
             look();
         }
 
-        /** At a declared look, and nowhere else, the run may end before its plan. */
+        /** Ends the run before its plan if a declared look decides it; it may end so nowhere else. */
         private void look() {
             int lives = place - (header.rehearsal() ? 1 : 0);
             int looks = plan.allLooks().size();

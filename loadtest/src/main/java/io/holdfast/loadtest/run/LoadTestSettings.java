@@ -53,10 +53,10 @@ public record LoadTestSettings(
         int repeatPairs,
         Optional<Salt> salt,
         Map<String, String> options) {
-    /** Among the options: how long nothing is sent after the cache was emptied, where that is not at once. */
+    /** Option: the time without requests after the cache was emptied, if there is one. */
     private static final String PAUSE = "pause-after-flush-ms";
 
-    /** Among the options: after how long no further pair begins. */
+    /** Option: the time after which no further pair begins. */
     private static final String MOST_TIME = "max-duration-ms";
 
     private static final int MOST_ROUNDS = 1_000;
@@ -83,7 +83,7 @@ public record LoadTestSettings(
         return Duration.ofMillis(Long.parseLong(options.getOrDefault(PAUSE, "0")));
     }
 
-    /** After how long no further pair begins; absent where the plan runs to its end. */
+    /** Returns the time after which no further pair begins; absent where the plan runs to its end. */
     Optional<Duration> mostTime() {
         return Optional.ofNullable(options.get(MOST_TIME)).map(millis -> Duration.ofMillis(Long.parseLong(millis)));
     }
@@ -135,7 +135,7 @@ public record LoadTestSettings(
         return salt.map(each -> each.on(requests, life, position)).orElse(requests);
     }
 
-    /** One request of that leg. */
+    /** Returns one request as that leg sends it. */
     LoadRequest request(LoadRequest request, int life, int position) {
         return salt.map(each -> each.on(request, life, position)).orElse(request);
     }
@@ -269,7 +269,7 @@ public record LoadTestSettings(
             return this;
         }
 
-        /** In place of those there are. */
+        /** Replaces all options. */
         public Builder options(Map<String, String> value) {
             options = Map.copyOf(value);
             return this;

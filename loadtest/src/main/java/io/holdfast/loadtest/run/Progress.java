@@ -10,7 +10,9 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.OptionalDouble;
 
-/** Told how a run gets on, on the thread that runs it; what it does here takes time from nothing that is measured. */
+/**
+ * A listener to a run's progress, on the thread that runs it; time spent here is taken from nothing that is measured.
+ */
 @FunctionalInterface
 public interface Progress {
     void on(Event event);

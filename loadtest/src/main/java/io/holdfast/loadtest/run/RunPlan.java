@@ -83,7 +83,7 @@ public record RunPlan(int pairs, int legs, long requests, long tokens, Duration 
                 Duration.ofSeconds(Math.round(Math.ceil((beginnings + leg * ran) / NANOS))));
     }
 
-    /** One wave of each kind of request, under way together as they will be; what each of a kind took. */
+    /** Sends one wave of each kind of request, under way together as they will be; returns what each of a kind took. */
     private static Map<Role, Double> trial(RunEnvironment environment, Workload workload, LoadTestSettings settings) {
         Map<Role, List<LoadRequest>> waves = new EnumMap<>(Role.class);
         for (Phase phase : workload.phases(TRIAL_LEG)) {

@@ -48,7 +48,7 @@ public final class RunStop {
         return asked;
     }
 
-    /** From here on nothing is interrupted any more. Called on the run's thread. */
+    /** Notes the stop; from here on nothing is interrupted any more. Called on the run's thread. */
     public synchronized void notice() {
         noticed = true;
         // The flag would end whatever is waited for next.

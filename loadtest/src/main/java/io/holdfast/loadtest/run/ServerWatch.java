@@ -69,7 +69,10 @@ final class ServerWatch {
             return facts.isLike(other.facts) && serves.equals(other.serves);
         }
 
-        /** Only what changed: of two servers that are alike but for their model nobody wants to compare the rest. */
+        /**
+         * Describes only what changed: nobody wants to compare the rest of two servers that differ in their model
+         * alone.
+         */
         String changes(Told before) {
             String model = "it serves the model '" + serves + "', and served '" + before.serves + "' before";
             String sizes = "it is " + facts.text() + ", and was " + before.facts.text() + " before";

@@ -42,7 +42,7 @@ public record Cliff(Point before, Point after, Point best, Point recommended) {
                 .orElseThrow();
     }
 
-    /** In a sentence, with what is measured in words such as {@code tok/s}. */
+    /** Describes the cliff in a sentence, in a unit such as {@code tok/s}. */
     public String text(String unit) {
         return String.format(
                 Locale.ROOT,

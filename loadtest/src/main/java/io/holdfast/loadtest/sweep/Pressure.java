@@ -65,7 +65,7 @@ public record Pressure(long shared, long copies, long unique, OptionalLong capac
                 : OptionalDouble.empty();
     }
 
-    /** That the level claims another capacity than the server has, which then counts; in a sentence. */
+    /** Returns a clause where the level claims another capacity than the server has, which then counts. */
     public Optional<String> correction() {
         return claimed.isPresent()
                         && capacity.isPresent()

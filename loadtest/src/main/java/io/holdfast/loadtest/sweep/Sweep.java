@@ -72,7 +72,7 @@ public record Sweep(
             return Sweep.dose(planned, result, pressure);
         }
 
-        /** Why it has another verdict than by its own pairs, a clause in brackets; empty where it has not. */
+        /** Returns the verdict by the level's own pairs, in brackets; empty where it is the same. */
         public String beside() {
             return alone.headline().equals(result.verdict().headline())
                     ? ""

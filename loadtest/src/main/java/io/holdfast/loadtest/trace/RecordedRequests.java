@@ -27,7 +27,7 @@ final class RecordedRequests implements EventFollower.Listener {
         /** A request is whole, with the blocks of its prompt. */
         void request(VisibleRequest request, long[] path);
 
-        /** One of which the beginning is not recorded. */
+        /** A request came whose beginning is not recorded. */
         void headless();
     }
 
@@ -71,12 +71,12 @@ final class RecordedRequests implements EventFollower.Listener {
         return follower;
     }
 
-    /** Nothing more comes. */
+    /** Ends the recording; nothing more comes. */
     void end() {
         follower.requests().flush();
     }
 
-    /** When the last batch was made. */
+    /** Returns the time at which the last batch was made. */
     long lastMicros() {
         return lastMicros;
     }

@@ -25,9 +25,9 @@ import java.util.stream.LongStream;
  * The first request of a flood comes with the flood's beginning; what is drawn are the gaps after it.
  */
 
-/** When the requests of a flood come. */
+/** Times at which the requests of a flood come. */
 public sealed interface Arrivals {
-    /** When another one is over. */
+    /** A request comes when another one is over. */
     record Closed() implements Arrivals {
         @Override
         public List<Long> turns(int requests, SplittableRandom random) {
@@ -74,7 +74,7 @@ public sealed interface Arrivals {
         }
     }
 
-    /** At a rate that changes evenly from the first request of a flood to its last. */
+    /** Arrivals at a rate that changes evenly from the first request of a flood to its last. */
     record Ramp(double from, double to) implements Arrivals {
         /** The times at which the area under the rate is a whole number. */
         @Override

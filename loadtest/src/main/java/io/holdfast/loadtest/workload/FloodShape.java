@@ -53,7 +53,7 @@ public record FloodShape(
         }
     }
 
-    /** One whose legs begin with the prefix alone. */
+    /** Creates a shape whose legs begin with the prefix alone. */
     public FloodShape(
             int prefixTokens,
             int suffixTokens,
@@ -76,7 +76,7 @@ public record FloodShape(
                 1);
     }
 
-    /** One probe in each cycle; 16 tokens from a probe and 1 from a flood request. */
+    /** Creates a shape with one probe in each cycle; a probe generates 16 tokens and a flood request 1. */
     public static FloodShape of(int prefixTokens, int suffixTokens, int floodRequests, int floodTokens, int cycles) {
         return new FloodShape(prefixTokens, suffixTokens, floodRequests, floodTokens, cycles, 1, 1, 16);
     }

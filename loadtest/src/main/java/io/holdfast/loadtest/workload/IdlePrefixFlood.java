@@ -29,7 +29,7 @@ public final class IdlePrefixFlood {
         this.prefix = draw(random, shape.prefixTokens(), FIRST_TOKEN - 1);
     }
 
-    /** One whose requests of a flood come when others are over. */
+    /** Draws a workload whose requests of a flood come when others are over. */
     public static Workload workload(long seed, FloodShape shape) {
         return workload(seed, shape, new Arrivals.Closed());
     }

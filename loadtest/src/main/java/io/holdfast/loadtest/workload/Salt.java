@@ -16,7 +16,7 @@ public record Salt(long nonce, int again) {
     /** Few enough to lie within one block together with what follows, so that no two texts share a block by them. */
     private static final int TOKENS = 4;
 
-    /** That of a run that goes through. */
+    /** Creates the salt of a run that goes through. */
     public Salt(long nonce) {
         this(nonce, 0);
     }
@@ -26,7 +26,7 @@ public record Salt(long nonce, int again) {
         return new Salt(Long.parseUnsignedLong(text, 16), again);
     }
 
-    /** That of the legs after one more pair that does not count. */
+    /** Returns the salt of the legs after one more pair that does not count. */
     public Salt next() {
         return new Salt(nonce, again + 1);
     }
@@ -45,7 +45,7 @@ public record Salt(long nonce, int again) {
         return requests.stream().map(request -> request.behind(head)).toList();
     }
 
-    /** One request of that leg. */
+    /** Salts one request of that leg. */
     public LoadRequest on(LoadRequest request, int life, int position) {
         return request.behind(head(life, position));
     }
