@@ -9,7 +9,9 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.Optional;
 
-/** Why a file cannot be read or written, in words: Java says it by the name of a class, or by that of the file alone. */
+/**
+ * Why a file cannot be read or written, in words: Java says it by the name of a class, or by that of the file alone.
+ */
 public final class FileTrouble {
     private FileTrouble() {}
 
@@ -29,7 +31,7 @@ public final class FileTrouble {
         };
     }
 
-    /** Of a file that was to be written it is the folder that is missing. */
+    /** Names the folder that is missing, or else the file: a file that was to be written lacks its folder. */
     private static String missing(Path file) {
         return Optional.ofNullable(file.toAbsolutePath().getParent())
                 .filter(folder -> !Files.isDirectory(folder))

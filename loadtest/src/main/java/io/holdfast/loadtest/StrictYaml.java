@@ -20,8 +20,8 @@ import java.util.function.DoublePredicate;
 import java.util.stream.Stream;
 
 /**
- * A place in a YAML file that people write, with its path. A key that is not known or stands twice and a value of another kind are
- * each refused in a sentence that names the place; nothing is repaired.
+ * A place in a YAML file that people write, with its path. A key that is not known or stands twice and a value of
+ * another kind are each refused in a sentence that names the place; nothing is repaired.
  */
 public final class StrictYaml {
     private static final YAMLMapper YAML = YAMLMapper.builder(YAMLFactory.builder()
@@ -65,7 +65,7 @@ public final class StrictYaml {
                 .orElseGet(() -> new StrictYaml(source, "", MissingNode.getInstance()));
     }
 
-    /** The same of a text with several documents. */
+    /** Reads a text with several documents. */
     public static List<StrictYaml> documents(String source, String text) {
         List<StrictYaml> documents = new ArrayList<>();
         try (var read = YAML.readerFor(JsonNode.class).<JsonNode>readValues(text)) {
@@ -84,7 +84,7 @@ public final class StrictYaml {
         return documents;
     }
 
-    /** This, which has keys, and none but these. */
+    /** Checks that this place has keys, and only these. */
     public StrictYaml only(String... known) {
         if (!node.isObject()) {
             throw wrong("has keys with values");
@@ -99,7 +99,7 @@ public final class StrictYaml {
         return this;
     }
 
-    /** What a key has, which need not be there. */
+    /** Returns the value of a key, which may be absent. */
     public StrictYaml at(String key) {
         return new StrictYaml(source, below(key), node.path(key));
     }
@@ -108,7 +108,7 @@ public final class StrictYaml {
         return path.isEmpty() ? key : path + "." + key;
     }
 
-    /** This where it is there. */
+    /** Returns this place if it is there. */
     public Optional<StrictYaml> there() {
         return node.isMissingNode() ? Optional.empty() : Optional.of(this);
     }
@@ -118,7 +118,7 @@ public final class StrictYaml {
     }
 
     /**
-     * What a list has, in its order; nothing where it is not there.
+     * Returns the items of a list in their order; empty where the list is absent.
      *
      * @param what it is to be, as {@code is a list of models}
      */
@@ -133,7 +133,7 @@ public final class StrictYaml {
         return list;
     }
 
-    /** The same of a list that is there and has something in it. */
+    /** Returns the items of a list that must be there and must not be empty. */
     public List<StrictYaml> filled(String what) {
         List<StrictYaml> list = list(what);
         if (list.isEmpty()) {
@@ -142,7 +142,7 @@ public final class StrictYaml {
         return list;
     }
 
-    /** What is there under names that people choose, in its order. */
+    /** Returns the values under names that people choose, in their order. */
     public Map<String, StrictYaml> named() {
         if (!node.isObject() && !node.isMissingNode()) {
             throw wrong("has names with something below each, as 'one: {...}' in lines of their own");

@@ -59,14 +59,14 @@ public final class Analysis {
     }
 
     /**
-     * Judges a run by the first of its declared looks that decides, or by the last that its data has come to. What lies between
-     * two looks has no verdict of its own.
+     * Judges a run by the first of its declared looks that decides, or by the last that its data has come to. What lies
+     * between two looks has no verdict of its own.
      */
     public static Result of(Journal.Contents run) {
         return of(run, Beside.NOTHING);
     }
 
-    /** The same for one of several runs that were planned together. */
+    /** Analyses one of several runs that were planned together. */
     public static Result of(Journal.Contents run, Beside beside) {
         CrossoverPlan plan = run.header().plan();
         int looks = plan.allLooks().size();
@@ -82,13 +82,13 @@ public final class Analysis {
     }
 
     /**
-     * What the other runs of a sweep say.
+     * Results of the other runs of a sweep.
      *
      * @param pValues of all their numbers, since so many questions were asked
      * @param sweep the effect over memory pressure, where it is known
      */
     public record Beside(List<Double> pValues, Optional<DoseResponse> sweep) {
-        /** Of a run by itself. */
+        /** A run that belongs to no sweep. */
         public static final Beside NOTHING = new Beside(List.of(), Optional.empty());
 
         public Beside {
@@ -96,12 +96,12 @@ public final class Analysis {
         }
     }
 
-    /** Whether more data of the same kind is not what a run lacks; a plan that may grow ends then. */
+    /** Returns true unless the run lacks more data of the same kind; a plan that may grow ends then. */
     public static boolean isDecided(Result result) {
         return result.verdict().shortfall().filter(Shortfall.PRECISION::equals).isEmpty();
     }
 
-    /** Whether a run whose plan may grow has come to a look that decides it. */
+    /** Returns true if a run whose plan may grow has reached a look that decides it. */
     static boolean isDecidedAtALook(Journal.Contents run) {
         CrossoverPlan plan = run.header().plan();
         return !plan.looks().isEmpty()
@@ -143,7 +143,7 @@ public final class Analysis {
                 warnings);
     }
 
-    /** Each number by itself, with its p value corrected for all that were asked of the same legs. */
+    /** Judges each number separately, its p value corrected for all numbers of the same legs. */
     private List<MetricResult> judged(Experiment experiment) {
         List<Statistic> numbers = header.judgedBy();
         List<CrossoverData> data =
@@ -269,7 +269,7 @@ public final class Analysis {
                 : LostHolds.NONE;
     }
 
-    /** Either whoever held says so, or a probe had to compute a part of the prefix again. */
+    /** Returns true if the holder says so, or if a probe had to compute a part of the prefix again. */
     private boolean hasLostItsHold(LegRecord leg) {
         return leg.release().kind() == ReleaseReceipt.Kind.BROKEN
                 || hitShare(leg, header.workload().prefixTokens()).stream()

@@ -19,7 +19,7 @@ public record ArmSummary(
         quantiles = List.copyOf(quantiles);
     }
 
-    /** Of which no more than the median is known. */
+    /** Creates a summary of which only the median is known. */
     public ArmSummary(int legs, int probes, OptionalDouble cachedTokens, OptionalDouble ttftMillis) {
         this(legs, probes, cachedTokens, ttftMillis, List.of());
     }

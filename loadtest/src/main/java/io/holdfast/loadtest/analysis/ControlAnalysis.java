@@ -17,8 +17,8 @@ import java.util.TreeMap;
 /**
  * Turns the legs of an A/A run into its figures. A pure function of what the journal holds.
  *
- * <p>A pair stands when both of its legs passed every gate that a leg passes or fails by itself. Which pairs break cannot lie
- * with an arm, since there is one, so the others count without them.
+ * <p>A pair stands when both of its legs passed every gate that a leg passes or fails on its own. Which pairs break
+ * cannot lie with an arm, since there is one, so the others count without them.
  */
 public final class ControlAnalysis {
     private static final double[] NONE = {};

@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What A/A pairs say about the measurement itself. All quantities are log ratios.
+ * Result of the A/A pairs about the measurement itself. All quantities are log ratios.
  *
  * @param estimate of the pairs that stand; it has an order bias and no effect
  * @param spread of those pairs
@@ -48,14 +48,14 @@ public record ControlResult(
         return estimate.data().pairs();
     }
 
-    /** Whether there are enough pairs for the figures to be of use. */
+    /** Returns true if there are enough pairs for the figures to be of use. */
     public boolean isEnough() {
         return standing() >= header.criteria().minimumPerOrder();
     }
 
     /**
-     * The smallest effect that {@value #PAIRS_OF_EACH_ORDER} pairs of each order find in four of five experiments, were the
-     * spread of their pairs this one; its ends are for the ends of the spread's interval.
+     * The smallest effect that {@value #PAIRS_OF_EACH_ORDER} pairs of each order find in four of five experiments, were
+     * the spread of their pairs this one; its ends are for the ends of the spread's interval.
      */
     public Optional<Detectable> detectable() {
         return spread.map(of -> new Detectable(

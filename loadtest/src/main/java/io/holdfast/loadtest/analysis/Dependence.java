@@ -4,8 +4,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * How far a request's value tells that of the next one of its leg. Values that hang together are worth fewer than they are:
- * an interval over single requests that leaves this out is too narrow.
+ * Correlation of a request's value with that of the next request of its leg. Correlated values are worth fewer than
+ * they are: an interval over single requests that leaves this out is too narrow.
  *
  * @param lag1 the correlation of neighbours, around the mean of their own leg
  * @param effective how many independent values would tell as much, by {@code n (1 - lag1) / (1 + lag1)}, and never more
@@ -14,7 +14,7 @@ public record Dependence(int values, double lag1, double effective) {
     /** Shorter legs say nothing: around a mean of few values neighbours seem to repel each other. */
     private static final int FEWEST_OF_A_LEG = 8;
 
-    /** Absent where no leg is long enough, or where nothing varies. */
+    /** Estimates the correlation; absent where no leg is long enough, or where nothing varies. */
     static Optional<Dependence> of(List<double[]> legs) {
         int values = 0;
         double together = 0;

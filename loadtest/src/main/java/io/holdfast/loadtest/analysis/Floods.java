@@ -12,8 +12,8 @@ import java.util.OptionalDouble;
 import java.util.function.Function;
 
 /**
- * How requests fared that came at times of their own, from both origins: what the server took, and what whoever wanted an
- * answer at that time waited for it.
+ * Outcome of the requests that came at times of their own, from both origins: the time that the server took, and the
+ * time that a user waited who wanted an answer at that moment.
  *
  * @param arrivals when they came
  * @param requests of the floods of measured legs
@@ -30,7 +30,7 @@ public record Floods(
         OptionalDouble ttftFromTurnMillis,
         OptionalDouble lateMillis) {
 
-    /** Absent where requests come when others are over: of those nobody waits for a turn. */
+    /** Summarises the floods; absent where requests come when others are over, since nobody waits for a turn then. */
     public static Optional<Floods> of(RunHeader header, List<LegRecord> legs) {
         if (header.workload().isClosed()) {
             return Optional.empty();

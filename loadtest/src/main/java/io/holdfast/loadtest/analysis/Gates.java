@@ -46,15 +46,15 @@ public final class Gates {
         this.plausibility = new Plausibility(header);
     }
 
-    /** The gates that a measured leg fails by itself. */
+    /** Returns the gates that a measured leg fails on its own. */
     public List<String> failedBy(LegRecord leg) {
         return Stream.concat(integrity(leg).stream(), surroundings(leg).stream())
                 .toList();
     }
 
     /**
-     * Those of them that say what happened around the leg and nothing of what it is: a call longer than its slot, a
-     * machine that was late, requests that got no answer. Which arm the leg has is not asked.
+     * Returns the failures of the leg's surroundings, which say nothing about what the leg is: a call longer than its
+     * slot, a machine that was late, requests that got no answer. The arm of the leg plays no part.
      */
     public List<String> surroundings(LegRecord leg) {
         List<String> failed = new ArrayList<>();
@@ -88,7 +88,7 @@ public final class Gates {
         return labelled(leg, failed);
     }
 
-    /** Whether the pair of this leg may run again: it fails, and by what happened around it alone. */
+    /** Returns true if the pair of this leg may run again: the leg fails, and only by its surroundings. */
     public boolean isRepeatable(LegRecord leg) {
         return integrity(leg).isEmpty() && !surroundings(leg).isEmpty();
     }
@@ -99,7 +99,7 @@ public final class Gates {
                 .toList();
     }
 
-    /** Whether what ended a leg will not be otherwise when it runs again. */
+    /** Returns true if the problem that ended a leg would end it again. */
     private static boolean isOfTheServer(LegRecord leg, String problem) {
         return problem.startsWith(LegRecord.ANOTHER_SERVER)
                 || problem.startsWith(LegRecord.RESTARTED)
@@ -111,7 +111,9 @@ public final class Gates {
         return leg.holdNanos() > header.slotMillis() * NANOS;
     }
 
-    /** Of a call that was not waited for to its end nobody knows what it would have done. */
+    /**
+     * Checks the outcome of the hold step. A call that was cut off is not judged: nobody knows what it would have done.
+     */
     private void holdStep(LegRecord leg, List<String> failed) {
         if (leg.arm() == Arm.PINNED && leg.hold().kind() == HoldReceipt.Kind.NOT_HELD && isLongerThanItsSlot(leg)) {
             return;
@@ -140,7 +142,7 @@ public final class Gates {
         return leg.release().kind() == ReleaseReceipt.Kind.UNANSWERED;
     }
 
-    /** Where nobody empties the cache, a hold that was not ended takes of the cache of the legs after it. */
+    /** Fails a hold that was not ended where nobody empties the cache, since it takes cache from the legs after it. */
     private void leftOpen(LegRecord leg, List<String> failed) {
         if (isUnanswered(leg) && leg.arm() == Arm.PINNED && header.isSalted()) {
             failed.add("the hold could not be ended (" + leg.release().reason()
@@ -163,8 +165,8 @@ public final class Gates {
     }
 
     /**
-     * Where nothing lies between the hold and the load, the first request of the load has to find what is held: nothing could
-     * have been lost, so one that does not find it asks for something else.
+     * Checks that the first request of a load that follows the hold at once finds what is held: nothing could have been
+     * lost in between, so a request that does not find it asks for something else.
      */
     private void firstAfterHold(LegRecord leg, List<String> failed) {
         boolean floods = leg.steps().stream().anyMatch(step -> step.kind() == Step.Kind.FLOOD);
@@ -200,7 +202,9 @@ public final class Gates {
         }
     }
 
-    /** The load must begin equally long after the flush in both arms, so every slot has to be as long as was planned. */
+    /**
+     * The load must begin equally long after the flush in both arms, so every slot has to be as long as was planned.
+     */
     private void slot(LegRecord leg, List<String> failed) {
         leg.steps().stream()
                 .filter(step -> step.kind() == Step.Kind.HOLD)
@@ -256,7 +260,7 @@ public final class Gates {
                         + quoted(log.errors())));
     }
 
-    /** What the server wrote that is no error and says how it fared. */
+    /** Describes what the server wrote that is no error but tells how it fared. */
     static Optional<String> shortages(List<LegRecord> legs) {
         List<LegRecord> told = legs.stream()
                 .filter(leg ->
@@ -351,7 +355,7 @@ public final class Gates {
         }
     }
 
-    /** What these gates could not look at, a sentence each: an unknown is not a pass. */
+    /** Returns what these gates could not look at, one sentence each: an unknown is not a pass. */
     List<String> unknownAmong(List<LegRecord> legs) {
         List<String> unknown = new ArrayList<>();
         for (Arm arm : Arm.values()) {

@@ -32,7 +32,9 @@ record LegPairs(Design design, List<Pair> all) {
         return new LegPairs(design, pairs);
     }
 
-    /** The log ratios of all lives by the number that a leg's requests are reduced to; those without one are left out. */
+    /**
+     * The log ratios of all lives by the number that a leg's requests are reduced to; those without one are left out.
+     */
     CrossoverData data(Function<List<RequestRecord>, OptionalDouble> number) {
         return switch (design) {
             case BLOCKS -> CrossoverData.blocks(logRatios(PairOrder.BPPB, number), logRatios(PairOrder.PBBP, number));
@@ -67,7 +69,7 @@ record LegPairs(Design design, List<Pair> all) {
             return legs.stream().filter(leg -> leg.arm() == arm).toList();
         }
 
-        /** Of a pair its second leg against its first; of a block its pinned legs against its baseline legs. */
+        /** Compares the second leg of a pair with its first, or the pinned legs of a block with its baseline legs. */
         OptionalDouble logRatio(Function<List<RequestRecord>, OptionalDouble> number) {
             boolean block = legs.size() > 2;
             OptionalDouble before = meanLog(block ? in(Arm.BASELINE) : legs.subList(0, 1), number);

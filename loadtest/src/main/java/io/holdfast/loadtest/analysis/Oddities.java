@@ -26,14 +26,15 @@ import java.util.function.Predicate;
  *
  * None of it changes the finding; each of it can make a reader take the finding for more than it is.
  *
- * MIXED. The mean and the median of the same requests move in opposite directions, one of them significantly and by as much as
- * an effect that matters: a tail hides what most requests see, or the other way round.
+ * MIXED. The mean and the median of the same requests move in opposite directions, one of them significantly and by as
+ * much as an effect that matters: a tail hides what most requests see, or the other way round.
  *
- * FIRST_WAVE_ONLY. The first cycle of a leg shows an effect, and the later ones are shown to have none: it would be gone in a
- * longer run.
+ * FIRST_WAVE_ONLY. The first cycle of a leg shows an effect, and the later ones are shown to have none: it would be
+ * gone in a longer run.
  *
- * SATURATED. Floods are part of what is judged, and half of their requests waited for the first token more than twice as long as
- * a request of that length takes alone. The prime of each leg is alone, and tells what a token of a prompt takes at most.
+ * SATURATED. Floods are part of what is judged, and half of their requests waited for the first token more than twice
+ * as long as a request of that length takes alone. The prime of each leg is alone, and tells what a token of a prompt
+ * takes at most.
  */
 
 /** The flags of a run, and the figures behind them. */
@@ -81,7 +82,7 @@ final class Oddities {
         return flags;
     }
 
-    /** In the order in which they ran, which is not that of their numbers where a pair ran again. */
+    /** Returns the lives in the order in which they ran, which is not that of their numbers where a pair ran again. */
     private List<Drift.Life> lives() {
         List<Drift.Life> lives = new ArrayList<>();
         for (int turn = 0; turn < pairs.all().size(); turn++) {
@@ -137,7 +138,10 @@ final class Oddities {
         return shares.length > 0 && Quantiles.of(shares, 0.5) > QUEUED;
     }
 
-    /** How many times longer a request took than alone, by the prime of its leg; not known where prompts are not counted. */
+    /**
+     * Returns how many times longer a request took than the prime of its leg took alone; absent where prompts are not
+     * counted.
+     */
     private OptionalDouble timesAlone(LegRecord leg, RequestRecord flood) {
         return leg.requests().stream()
                 .filter(request -> request.role() == Role.PRIME)

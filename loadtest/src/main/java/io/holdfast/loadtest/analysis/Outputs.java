@@ -13,15 +13,16 @@ import java.util.Optional;
  * The same answers
  * ================
  *
- * Requests are decoded greedily, so the same request has one answer, whatever is cached. An engine that reuses what it should
- * not answers otherwise, and its time to first token says nothing of that. But an engine's arithmetic also depends on what runs
- * beside a request, so even without any hold a few answers differ. Hence answers of pinned legs are held against all that
- * baseline legs gave to the same request, and beside that count stands how often these differ among themselves.
+ * Requests are decoded greedily, so the same request has one answer, whatever is cached. An engine that reuses what it
+ * should not answers otherwise, and its time to first token says nothing of that. But an engine's arithmetic also
+ * depends on what runs beside a request, so even without any hold a few answers differ. Hence answers of pinned legs
+ * are held against all that baseline legs gave to the same request, and beside that count stands how often these differ
+ * among themselves.
  *
  * Texts that begin with a salt are other texts in each leg, and nothing can be compared.
  */
 
-/** Whether the same requests got the same answers in both arms. */
+/** Check that the same requests got the same answers in both arms. */
 final class Outputs {
     private record Place(int position, int number) {}
 
@@ -29,7 +30,7 @@ final class Outputs {
 
     private Outputs() {}
 
-    /** What is to be said of it, if anything: a sentence. */
+    /** Returns a sentence about the difference, if there is one. */
     static Optional<String> difference(RunHeader header, List<LegRecord> measured) {
         return header.isSalted() ? Optional.empty() : new Outputs().compare(measured);
     }

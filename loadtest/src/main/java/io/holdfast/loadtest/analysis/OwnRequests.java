@@ -6,10 +6,10 @@ import java.util.List;
 import java.util.OptionalLong;
 
 /**
- * What an arm's switch sent by itself in the measured legs of that arm.
+ * Requests that an arm's switch sent on its own in the measured legs of that arm.
  *
- * @param prefilledTokens of their prompts, those that the engine did not find cached; unknown as soon as it did not say for
- *     one of them
+ * @param prefilledTokens of their prompts, those that the engine did not find cached; unknown as soon as it did not say
+ *     for one of them
  */
 public record OwnRequests(int legs, int requests, OptionalLong prefilledTokens) {
     static OwnRequests of(List<LegRecord> legs) {

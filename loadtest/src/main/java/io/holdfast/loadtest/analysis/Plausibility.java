@@ -13,7 +13,9 @@ import java.util.TreeMap;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 
-/** What cannot be, whatever the engine is: such numbers are about a mistake, here or there, and not about latency. */
+/**
+ * Checks for what is impossible on any engine: such numbers are about a mistake, here or there, and not about latency.
+ */
 final class Plausibility {
     private static final Set<Step.Kind> ALWAYS = EnumSet.of(Step.Kind.HOLD, Step.Kind.PROBE, Step.Kind.RELEASE);
 
@@ -23,7 +25,7 @@ final class Plausibility {
         this.header = header;
     }
 
-    /** Of one leg, each as a clause that follows its name. */
+    /** Checks one leg; each failure is a clause that follows the leg's name. */
     List<String> failedBy(LegRecord leg) {
         List<String> failed = new ArrayList<>();
         boolean primed =
@@ -73,7 +75,7 @@ final class Plausibility {
         }
     }
 
-    /** What contradicts itself from leg to leg: the same request has the same prompt tokens, whoever counts them. */
+    /** Finds contradictions between legs: the same request has the same prompt tokens, no matter who counts them. */
     List<String> failedAmong(List<LegRecord> legs) {
         if (header.isSalted()) {
             // Salts are as long as each other in tokens that we count, and in no tokenizer's.

@@ -8,8 +8,8 @@ import java.util.Optional;
 import java.util.stream.DoubleStream;
 
 /**
- * A quantile of the requests of an arm, in milliseconds. It describes them and decides nothing: requests of one leg are not
- * independent of each other.
+ * A quantile of the requests of an arm, in milliseconds. It describes them and decides nothing: requests of one leg are
+ * not independent of each other.
  *
  * @param ci95 by the ranks of order statistics; absent where the sample is too small to bound it on both sides
  */

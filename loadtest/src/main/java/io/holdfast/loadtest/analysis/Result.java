@@ -20,11 +20,11 @@ import java.util.Optional;
  *
  * @param look which of the looks at growing data this is, counted from 1
  * @param verdict the worst of those of all numbers that the run is judged by
- * @param metrics each of them by itself
+ * @param metrics the result of each number
  * @param drift of the baseline, where there are lives enough to fit it
  * @param waves the first wave apart from the rest, where legs have both
  * @param lostHolds pinned legs that did not keep their prefix
- * @param own what the arm's switch sent by itself, by arm; it is no load
+ * @param own requests that the arm's switch sent on its own, by arm; they are no load
  * @param legs all of them that stand, with those that do not count
  * @param voided the pairs that were broken off, whose legs are not among them
  * @param warnings sentences about how the test was run; the verdict has its own
@@ -52,7 +52,7 @@ public record Result(
         warnings = List.copyOf(warnings);
     }
 
-    /** Of a run that went through and is judged by one number. */
+    /** Creates the result of a run that went through and is judged by one number. */
     public Result(
             RunHeader header,
             Verdict verdict,
@@ -88,7 +88,10 @@ public record Result(
         return verdict.headline() + ", in " + (processes == 1 ? "one server process" : processes + " server processes");
     }
 
-    /** How many server processes the measured legs ran in: what differs from one to the next shows in no other way. */
+    /**
+     * Returns the number of server processes that the measured legs ran in: differences between them show in no other
+     * way.
+     */
     public int serverProcesses() {
         return (int) legs.stream()
                 .filter(LegRecord::isMeasured)
@@ -99,7 +102,7 @@ public record Result(
                 .count();
     }
 
-    /** In a sentence, which look this is; absent of a run that is looked at once. */
+    /** Returns a sentence about which look this is; absent for a run that is looked at once. */
     public Optional<String> lookedAt() {
         List<Integer> looks = header.plan().looks();
         return looks.isEmpty()

@@ -16,20 +16,20 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * What has to be looked into before a result is believed, the gravest first.
+ * Findings to look into before a result is believed, the gravest first.
  *
  * @param failures of requests by where they stood; empty where none failed
  */
 public record RunFindings(List<Item> all, FailurePattern failures) {
     private static final int MOST_LEGS = 5;
 
-    /** How much it matters. */
+    /** Importance of a finding. */
     public enum Severity {
         /** The result may be about something else than it says. */
         HIGH("High"),
         /** The result can be taken for more than it is. */
         MEDIUM("Medium"),
-        /** How the test was run, which its reader should know. */
+        /** The test was run in a way that its reader should know. */
         LOW("Low");
 
         private final String text;
@@ -38,7 +38,7 @@ public record RunFindings(List<Item> all, FailurePattern failures) {
             this.text = text;
         }
 
-        /** In a word. */
+        /** Returns the severity in a word. */
         public String text() {
             return text;
         }
@@ -60,7 +60,7 @@ public record RunFindings(List<Item> all, FailurePattern failures) {
         all = all.stream().sorted(Comparator.comparing(Item::severity)).toList();
     }
 
-    /** Those of a run. */
+    /** Collects the findings of a run. */
     public static RunFindings of(Result result) {
         List<LegRecord> measured =
                 result.legs().stream().filter(LegRecord::isMeasured).toList();

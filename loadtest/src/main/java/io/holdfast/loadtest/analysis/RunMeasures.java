@@ -29,15 +29,15 @@ import java.util.stream.Collectors;
  * All of it describes. What decides is one number of each leg, compared within pairs; a reader still wants to know what
  * requests saw, and whether the arms differ in other ways.
  *
- * Spread. The standard deviation of the probes of a leg is one more number of a leg, so its ratio is estimated from pairs in
- * both orders like the verdict's. It needs the same care: whatever runs second may vary less for that reason alone, which is
- * why the standard deviation is also told by arm and by position. It is a second outcome: it never becomes a finding, and its
- * interval is not corrected for having been asked besides.
+ * Spread. The standard deviation of the probes of a leg is one more number of a leg, so its ratio is estimated from
+ * pairs in both orders like the verdict's. It needs the same care: whatever runs second may vary less for that reason
+ * alone, which is why the standard deviation is also told by arm and by position. It is a second outcome: it never
+ * becomes a finding, and its interval is not corrected for having been asked besides.
  *
  * Rates. Requests of several legs together have no common clock, so throughput is that of each leg, averaged over legs.
  *
- * Saturated. Requests that come at times of their own queue without end once a server is slower than they come: then the
- * number under way grows through a flood, and fewer are done in a second than came.
+ * Saturated. Requests that come at times of their own queue without end once a server is slower than they come: then
+ * the number under way grows through a flood, and fewer are done in a second than came.
  */
 
 /**
@@ -50,7 +50,7 @@ import java.util.stream.Collectors;
  * @param tail the same of the distance from the median to the 99th percentile
  */
 public record RunMeasures(Map<Arm, OfAnArm> arms, List<Cell> cells, Estimate spread, Estimate tail) {
-    /** Of latencies, where nobody asks for others. */
+    /** Percentiles of latencies where no others are requested. */
     public static final List<Double> PERCENTILES = List.of(50.0, 90.0, 95.0, 99.0);
 
     private static final double OFFERED_TOO_MUCH = 1.05;
@@ -88,18 +88,18 @@ public record RunMeasures(Map<Arm, OfAnArm> arms, List<Cell> cells, Estimate spr
         cells = List.copyOf(cells);
     }
 
-    /** Those of one arm. */
+    /** Returns the measures of one arm. */
     public OfAnArm in(Arm arm) {
         return Optional.ofNullable(arms.get(arm)).orElseThrow();
     }
 
-    /** Those of a run with the usual percentiles and no limits. */
+    /** Computes the measures of a run with the usual percentiles and no limits. */
     public static RunMeasures of(Result result) {
         return of(result, PERCENTILES, Optional.empty());
     }
 
     /**
-     * Those of a run.
+     * Computes the measures of a run.
      *
      * @param percentiles of latencies, as 50 or 99.9
      */
@@ -129,7 +129,7 @@ public record RunMeasures(Map<Arm, OfAnArm> arms, List<Cell> cells, Estimate spr
                 Estimate.of(pairs.data(requests -> ofProbes(requests, sample -> sample.p99() - sample.p50()))));
     }
 
-    /** What a leg's probes are reduced to; absent where that is nothing, since a ratio to nothing is none. */
+    /** Reduces a leg's probes to a number; absent where that number is 0, since there is no ratio to 0. */
     private static OptionalDouble ofProbes(List<RequestRecord> requests, ToDoubleFunction<Sample> number) {
         return Sample.of(ttfts(requests, request -> request.role() == Role.PROBE))
                 .filter(sample -> sample.count() >= FEWEST_OF_A_SPREAD)
@@ -222,7 +222,7 @@ public record RunMeasures(Map<Arm, OfAnArm> arms, List<Cell> cells, Estimate spr
         return new Measures(values);
     }
 
-    /** Each flood begins with nothing under way, so each is looked at by itself. */
+    /** Each flood begins with nothing under way, so each is looked at separately. */
     private static boolean isSaturated(LegRecord leg) {
         Map<Integer, List<RequestRecord>> floods = leg.requests().stream()
                 .filter(request -> request.role() == Role.FLOOD && request.isOk())

@@ -17,7 +17,7 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
- * How far a run has come, by its journal.
+ * Progress of a run, by its journal.
  *
  * @param pairs those of which every leg is there
  * @param percent of all planned legs, those before the counted pairs included
@@ -29,13 +29,13 @@ public record RunStatus(
     private static final int ALL = 100;
     private static final int MOST_REASONS = 3;
 
-    /** What is going on with a run. */
+    /** Current state of a run. */
     public enum State {
         /** A process is at it. */
         RUNNING,
-        /** It ended early and said why. */
+        /** The run ended early and said why. */
         STOPPED,
-        /** It ended early without a word. */
+        /** The run ended early without a word. */
         KILLED,
         /** All that was planned is there, or a broken leg has decided how it ends. */
         FINISHED
@@ -70,8 +70,8 @@ public record RunStatus(
     }
 
     /**
-     * The same, told by a process that was stopped: before it had anything to write down, the journal's last word is that of the
-     * process before it, which may have been killed.
+     * Returns the status as a process reports it that was stopped. Before that process has written anything, the
+     * journal's last word is that of the process before it, which may have been killed.
      */
     public RunStatus stopped() {
         return state == State.KILLED
@@ -87,7 +87,7 @@ public record RunStatus(
         return state == State.RUNNING;
     }
 
-    /** Whether the run whose journal is to be that has been there and is over. */
+    /** Returns true if the journal is there and its run is over. */
     public static boolean isFinished(Path journal) {
         return Files.exists(journal) && isFinished(Journal.read(journal));
     }
@@ -125,7 +125,7 @@ public record RunStatus(
         }
     }
 
-    /** What a reader of the result has to know of how the run came to its end. */
+    /** Returns what a reader of the result has to know about how the run came to its end. */
     static List<String> interruptions(Journal.Contents run) {
         List<String> told = new ArrayList<>();
         List<VoidedPair> repeated =
@@ -160,15 +160,15 @@ public record RunStatus(
     }
 
     /**
-     * Whether what is broken already says how it ends: with a verdict a single leg does, since which legs break may lie
-     * with the arm; A/A pairs stand or fall one by one, until too few are left.
+     * Returns true if what is broken already decides how the run ends. With a verdict a single broken leg does, since
+     * the arm may be what breaks legs; A/A pairs stand or fall one by one, until too few are left.
      */
     public static boolean isDecided(CrossoverPlan plan, Criteria criteria, int brokenPairs) {
         int most = plan.isOnlyControls() ? Math.max(0, plan.lives().size() - criteria.minimumPerOrder()) : 0;
         return brokenPairs > most;
     }
 
-    /** How long a leg takes, by those that are there. */
+    /** Returns the mean duration of the legs that are there. */
     public static Duration meanLeg(Journal.Contents run) {
         return Duration.ofNanos(Math.round(
                 run.legs().stream().mapToLong(RunStatus::nanos).average().orElse(0)));

@@ -5,13 +5,13 @@ import java.util.Arrays;
 import java.util.Optional;
 
 /**
- * What values of one kind come to, in their own unit. Quantiles are those of Hyndman and Fan's definition 7.
+ * Summary of values of one kind, in their own unit. Quantiles are those of Hyndman and Fan's definition 7.
  *
  * @param sd with the divisor n - 1; 0 of a single value
  */
 public record Sample(
         int count, double mean, double sd, double min, double p50, double p90, double p95, double p99, double max) {
-    /** Absent where there is no value. */
+    /** Summarises values; absent where there is no value. */
     public static Optional<Sample> of(double[] values) {
         if (values.length == 0) {
             return Optional.empty();

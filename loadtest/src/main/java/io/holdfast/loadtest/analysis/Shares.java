@@ -15,8 +15,8 @@ import java.util.TreeMap;
 import java.util.stream.Stream;
 
 /**
- * What engines counted by themselves, beside what their answers said of single requests. The two come from different parts of an
- * engine, and the counters see whoever else asks it too.
+ * Engines' own counts beside what their answers said of single requests. The two come from different parts of an
+ * engine, and the counters include requests that anybody else sends.
  */
 public final class Shares {
     private static final double TOLERANCE = 0.01;
@@ -42,7 +42,7 @@ public final class Shares {
                         : OptionalLong.empty());
     }
 
-    /** Where the engines' counters contradict their answers, a sentence each. */
+    /** Returns the contradictions between the engines' counters and their answers, one sentence each. */
     static List<String> contradictions(RunHeader header, List<LegRecord> measured) {
         List<LegRecord> legs =
                 measured.stream().filter(Shares::canBeHeldAgainstAnswers).toList();
@@ -57,7 +57,7 @@ public final class Shares {
         List<LegRecord> baseline = inArm(legs, Arm.BASELINE);
         List<LegRecord> pinned = inArm(legs, Arm.PINNED);
         if (!baseline.isEmpty() && !isBeyond(baseline) && isBeyond(pinned)) {
-            // Whoever else used the server would have used it in baseline legs as well.
+            // Other users of the server would have used it in baseline legs as well.
             told.add(String.format(
                     Locale.ROOT,
                     "In the pinned legs the server counted %,d prompt tokens more than were sent, and in the baseline"
@@ -135,17 +135,17 @@ public final class Shares {
         }
     }
 
-    /** Whether the engines counted at least all that was sent in a leg. */
+    /** Returns true if the engines counted at least all that was sent in a leg. */
     static boolean isWhole(LegRecord leg) {
         return canBeHeldAgainstAnswers(leg) && counted(List.of(leg)) >= sent(List.of(leg)) * (1 - TOLERANCE);
     }
 
-    /** Whether they counted that and nothing else. */
+    /** Returns true if they counted that and nothing else. */
     static boolean isOfThisLegAlone(LegRecord leg) {
         return isWhole(leg) && !isBeyond(List.of(leg));
     }
 
-    /** Of a request that failed nobody knows how much of it the engine counted. */
+    /** Returns true if counters can be compared with answers: nobody knows how much of a failed request was counted. */
     private static boolean canBeHeldAgainstAnswers(LegRecord leg) {
         return !leg.shares().isEmpty()
                 && all(leg).allMatch(request ->

@@ -23,17 +23,17 @@ import java.util.stream.Collectors;
  * ============
  *
  * A leg is measured by a client on a machine. When one of these stumbles, its numbers are about that
- * and not about the engine. Nothing here looks at which arm a leg had, and nothing at whether its latencies are good: the
- * limits are fixed beforehand, so that running a pair again because of them favours neither arm.
+ * and not about the engine. Nothing here looks at which arm a leg had, and nothing at whether its latencies are good:
+ * the limits are fixed beforehand, so that running a pair again because of them favours neither arm.
  *
  * The limits. Lag is what lies between a request's turn and its sending, which is the client's own share of a latency
- * from the schedule: its median at most 10 ms, its 99th percentile at most that or a twentieth of the median time to first
- * token. Below a hundred requests that percentile is the latest one by another name, so it is asked for from a hundred on.
- * An event loop that takes more than four fifths of a core has a queue in front of it. One that stood still for 100 ms
- * stamped whatever came in that time with the end of it.
+ * from the schedule: its median at most 10 ms, its 99th percentile at most that or a twentieth of the median time to
+ * first token. Below a hundred requests that percentile is the latest one by another name, so it is asked for from a
+ * hundred on. An event loop that takes more than four fifths of a core has a queue in front of it. One that stood still
+ * for 100 ms stamped whatever came in that time with the end of it.
  */
 
-/** What can be wrong around a leg, each as a clause that follows its name. */
+/** Checks of what can go wrong around a leg; each failure is a clause that follows the leg's name. */
 final class Surroundings {
     private static final long MILLI = 1_000_000;
     private static final double NANOS = 1e9;
@@ -43,7 +43,9 @@ final class Surroundings {
     private static final double LOAD_TOLERANCE = 0.02;
     /** Over less than that, one late wake-up of a busy machine would be more than the tolerance. */
     private static final long SHORTEST_FLOODS = 200 * MILLI;
-    /** Of requests shorter than 100 ms the tolerance is less than it takes to be given a turn on a busy machine. */
+    /**
+     * Idle time a turn that is always allowed: under 100 ms a request, the tolerance is less than a busy machine needs.
+     */
     private static final long MOST_IDLE = 2 * MILLI;
 
     private final RunHeader header;
@@ -65,7 +67,7 @@ final class Surroundings {
         return failed;
     }
 
-    /** As long as requests were waiting their turn, as many as were asked for were under way. */
+    /** Checks that the requested number of requests was under way for as long as requests waited for their turn. */
     private void concurrency(LegRecord leg, List<String> failed) {
         double underWay = 0;
         double whole = 0;
@@ -108,7 +110,7 @@ final class Surroundings {
         return floods.values();
     }
 
-    /** What was to come at a rate came at that rate. What could not be sent at all is counted among the failed requests. */
+    /** Checks that requests came at the planned rate. A request that could not be sent at all counts as failed. */
     private static void rate(LegRecord leg, List<String> failed) {
         double planned = 0;
         double taken = 0;

@@ -15,14 +15,16 @@ import java.util.stream.Stream;
  * A zero that is not told
  * =======================
  *
- * vLLM before 0.32 and SGLang's OpenAI routes send the count of cached tokens only where it is not 0. The legs that matter most,
- * those that lost their prefix, then say nothing. A server that has sent the field for some answer has it to send, so where it
- * leaves it out of an answer with usage it means 0. A server that never sent it may not count at all, and one that sends zeros
- * leaves it out for another reason: there a missing field stays unknown, unless, of the latter, the counters prove it.
+ * vLLM before 0.32 and SGLang's OpenAI routes send the count of cached tokens only where it is not 0. The legs that
+ * matter most, those that lost their prefix, then say nothing. A server that has sent the field for some answer has it
+ * to send, so where it leaves it out of an answer with usage it means 0. A server that never sent it may not count at
+ * all, and one that sends zeros leaves it out for another reason: there a missing field stays unknown, unless, of the
+ * latter, the counters prove it.
  *
- * The proof. The server's own counters of cached tokens, read before and after each leg, include all that the leg was answered.
- * Where they counted what the answers told, and no block more, every count that was left out is 0, whoever else asked meanwhile.
- * Where they counted more, although nothing else was asked, the rule is refuted for this server, and nothing is taken for 0.
+ * The proof. The server's own counters of cached tokens, read before and after each leg, include all that the leg was
+ * answered. Where they counted what the answers told, and no block more, every count that was left out is 0, no matter
+ * who else asked meanwhile. Where they counted more, although nothing else was asked, the rule is refuted for this
+ * server, and nothing is taken for 0.
  */
 
 /** Legs in which a count of cached tokens that the server left out is 0, where that may be concluded. */
@@ -35,7 +37,7 @@ public final class UntoldZeros {
         this.note = note;
     }
 
-    /** Of the legs of one run. */
+    /** Examines the legs of one run. */
     public static UntoldZeros of(RunHeader header, List<LegRecord> legs) {
         long told = legs.stream()
                 .flatMap(UntoldZeros::all)
@@ -107,19 +109,19 @@ public final class UntoldZeros {
         return legs;
     }
 
-    /** What was concluded and what proves it, a sentence; absent where every count was told, or none. */
+    /** Returns a sentence with the conclusion and its proof; absent where every count was told, or no count. */
     Optional<String> note() {
         return note;
     }
 
-    /** The same where it is about a probe: of the counts of other requests nothing is told. */
+    /** Returns the note where it concerns a probe: reports say nothing about the counts of other requests. */
     Optional<String> noteOfProbes() {
         return note.filter(sentence -> legs.stream()
                 .flatMap(leg -> leg.probes().stream())
                 .anyMatch(probe -> probe.isOk() && probe.cachedTokens().orElse(0) == 0));
     }
 
-    /** What a leg's counters say of the rule. */
+    /** Verdict of a leg's counters about the rule. */
     private enum Proof {
         FOR,
         AGAINST,
@@ -137,7 +139,7 @@ public final class UntoldZeros {
         return excess.getAsLong() > 0 && Shares.isOfThisLegAlone(leg) ? Proof.AGAINST : Proof.NONE;
     }
 
-    /** By how much the counters found more than the answers told; absent where nobody counted. */
+    /** Returns the tokens that the counters found beyond the answers' counts; absent where nobody counted. */
     private static OptionalLong excess(LegRecord leg) {
         if (leg.shares().isEmpty()
                 || leg.shares().stream().anyMatch(share -> share.cachedTokens().isEmpty())) {

@@ -20,9 +20,9 @@ import org.slf4j.LoggerFactory;
 /**
  * Switches by two commands of the user's, which the shell runs.
  *
- * <p>{@code on} runs in the hold step of a pinned leg, {@code off} at its end, in both of these steps of a baseline leg, and
- * once before all legs; so {@code off} has to bear being run again. A command that fails ends the run: whether the switch
- * stands is then not known, and no leg after it would be what it is called.
+ * <p>{@code on} runs in the hold step of a pinned leg, {@code off} at its end, in both of these steps of a baseline
+ * leg, and once before all legs; so {@code off} has to bear being run again. A command that fails ends the run: whether
+ * the switch stands is then not known, and no leg after it would be what it is called.
  */
 final class ArmCommand implements ArmSwitch {
     private static final Logger LOG = LoggerFactory.getLogger(ArmCommand.class);
@@ -68,7 +68,7 @@ final class ArmCommand implements ArmSwitch {
         mayBeOn = true;
         LoadRequest prefix = prefixes.probed();
         String said = run("on", on, Arrays.toString(prefix.tokens()));
-        // Of how many blocks such a hold is nobody knows; that it is one is what the command claims by its exit code.
+        // Nobody knows how many blocks this hold has; the command claims by its exit code that it is one.
         return claimsHold
                 ? HoldReceipt.held("", 1, 1, prefix.length(), "the command says so: " + said)
                 : HoldReceipt.switched(said);
@@ -99,7 +99,7 @@ final class ArmCommand implements ArmSwitch {
         }
     }
 
-    /** Runs a command to its end; the last line that it said. */
+    /** Runs a command to its end and returns the last line that it wrote. */
     private String run(String arm, String command, String prefix) {
         try {
             Path output = Files.createTempFile("holdfast-arm-", ".txt");

@@ -49,8 +49,8 @@ public final class Arms {
     }
 
     /**
-     * The prefix and all texts that began with it before the hold step, by sessions where the engine has them, else by its
-     * pin routes.
+     * The prefix and all texts that began with it before the hold step, by sessions where the engine has them, else by
+     * its pin routes.
      *
      * @param nonce tells the sessions of this run from those of any other
      */

@@ -13,12 +13,12 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Holds all that the load has sent more than a flood of, without choosing: the prefix and every text that began with it, each
- * by the engine's own means. What decides for itself has to be better than this.
+ * Holds all that the load has sent more than a flood of, without choosing: the prefix and every text that began with
+ * it, each by the engine's own means. What decides for itself has to be better than this.
  *
- * <p>One hold after the other in the way of the arm for a single prefix, so both arms send and call as often as each other.
- * What is pinned is sent before, since an early text may be gone. What does not fit is left out, which is a part of holding
- * without a choice.
+ * <p>One hold after the other in the way of the arm for a single prefix, so both arms send and call as often as each
+ * other. What is pinned is sent before, since an early text may be gone. What does not fit is left out, which is a part
+ * of holding without a choice.
  */
 final class HoldEverything implements ArmSwitch {
     private final EngineUnderTest engine;

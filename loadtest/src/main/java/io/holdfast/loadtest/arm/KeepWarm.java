@@ -17,9 +17,9 @@ import java.util.Optional;
 /**
  * Holds by use: what was used last is what an engine evicts last. Needs nothing of an engine but a cache of prefixes.
  *
- * <p>Both arms touch as often, at the same places of the load and with prompts of the same length; a baseline leg touches a
- * prefix that nobody probes. Its first touch stores that prefix, within the hold step, so from then on both arms keep as
- * many tokens in the cache.
+ * <p>Both arms touch as often, at the same places of the load and with prompts of the same length; a baseline leg
+ * touches a prefix that nobody probes. Its first touch stores that prefix, within the hold step, so from then on both
+ * arms keep as many tokens in the cache.
  */
 final class KeepWarm implements ArmSwitch {
     private final EngineUnderTest engine;

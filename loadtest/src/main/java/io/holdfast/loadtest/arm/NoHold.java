@@ -6,7 +6,8 @@ import io.holdfast.loadtest.run.ArmSwitch;
 import java.time.Duration;
 
 /**
- * Holds nothing and speaks to nobody: both arms are the same here, and what they differ in, if in anything, is the server.
+ * Holds nothing and speaks to nobody: both arms are the same here, and what they differ in, if in anything, is the
+ * server.
  *
  * @param name what the journal's header says of it
  */

@@ -14,8 +14,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Holds by the pin routes of SGLang's branches. The last block of what was sent is pinned, which locks it and all before it;
- * a baseline leg asks the same routes to pin, and to unpin, nothing.
+ * Holds by the pin routes of SGLang's branches. The last block of what was sent is pinned, which locks it and all
+ * before it; a baseline leg asks the same routes to pin, and to unpin, nothing.
  */
 final class PinRoute implements ArmSwitch {
     private static final Logger LOG = LoggerFactory.getLogger(PinRoute.class);

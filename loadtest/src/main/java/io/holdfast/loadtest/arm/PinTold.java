@@ -18,8 +18,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Holds as the pin benchmark did: by the pin routes of SGLang's branches all blocks that the engine told of since its cache was
- * emptied, those of warm-ups' own texts and answers included. What it unpins is the very list that it pinned.
+ * Holds as the pin benchmark did: by the pin routes of SGLang's branches all blocks that the engine told of since its
+ * cache was emptied, those of warm-ups' own texts and answers included. What it unpins is the very list that it pinned.
  */
 final class PinTold implements ArmSwitch {
     private static final Logger LOG = LoggerFactory.getLogger(PinTold.class);
@@ -108,7 +108,7 @@ final class PinTold implements ArmSwitch {
         return events().gpuBlocks();
     }
 
-    /** Counts those that token ids name, where such are sent; text has other tokens than we know. */
+    /** Counts the blocks that token ids name, where ids are sent; text has other tokens than we know. */
     private String ofThePrompt(Prefixes prefixes, List<Long> told) {
         Set<Long> there = new HashSet<>(told);
         long known = 0;

@@ -18,9 +18,9 @@ import org.slf4j.LoggerFactory;
 /**
  * Holds by a session of the engine's own: what sessions refer to is evicted last.
  *
- * <p>Both arms send the prefix once for one token, and close a session once; in the pinned arm alone the request names that
- * session. So being asked for once more is no part of the difference. A session that was closed is ignored from then on,
- * so each has a name of its own.
+ * <p>Both arms send the prefix once for one token, and close a session once; in the pinned arm alone the request names
+ * that session. So a further request for the prefix is no part of the difference. A session that was closed is ignored
+ * from then on, so each has a name of its own.
  */
 final class SessionHold implements ArmSwitch {
     private static final Logger LOG = LoggerFactory.getLogger(SessionHold.class);
@@ -109,7 +109,10 @@ final class SessionHold implements ArmSwitch {
                 .orElseGet(() -> ReleaseReceipt.released("the engine closed the session"));
     }
 
-    /** What an earlier leg could not close would take of the cache of this one, where nobody empties it. */
+    /**
+     * Closes a session that an earlier leg could not close: it takes cache from this leg where nobody empties the
+     * cache.
+     */
     private void closeWhatIsOpen() {
         if (open.filter(session -> engine.holdRoutes().closeSession(session).isEmpty())
                 .isPresent()) {

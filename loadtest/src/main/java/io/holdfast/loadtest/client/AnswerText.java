@@ -3,14 +3,14 @@ package io.holdfast.loadtest.client;
 import java.util.Arrays;
 import java.util.Optional;
 
-/** Whether an answer reads like one; what it says is kept nowhere. */
+/** Checks that an answer reads like one; its text is kept nowhere. */
 final class AnswerText {
     private static final int LEAST_WORDS = 8;
     private static final char NO_CHARACTER = '\uFFFD';
 
     private AnswerText() {}
 
-    /** What is odd about a text that has tokens, in one clause. */
+    /** Returns what is odd about a text that has tokens, in one clause. */
     static Optional<String> oddity(CharSequence answer) {
         String text = answer.toString();
         if (text.isEmpty()) {

@@ -17,12 +17,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Lets a sidecar decide by itself what it holds, in pinned legs; in baseline legs it is paused, and observes the same
- * traffic.
+ * Lets a sidecar decide automatically what it holds in pinned legs; in baseline legs it is paused, and observes the
+ * same traffic.
  *
- * <p>The pause is the sidecar's own: one call lets go of everything and pauses, another ends that. A pinned leg makes the
- * second in its hold step and the first at its end; a baseline leg makes the first at both places. Nothing is named to the
- * sidecar: what it holds it found in the traffic before the hold step, and whether that helped only the cache can show.
+ * <p>The pause is the sidecar's own: one call releases everything and pauses, another ends the pause. A pinned leg
+ * makes the second in its hold step and the first at its end; a baseline leg makes the first at both places. Nothing is
+ * named to the sidecar: what it holds it found in the traffic before the hold step, and whether that helped only the
+ * cache can show.
  */
 public final class AutomaticHolds implements ArmSwitch {
     private static final Logger LOG = LoggerFactory.getLogger(AutomaticHolds.class);
@@ -86,7 +87,7 @@ public final class AutomaticHolds implements ArmSwitch {
         return sidecar.follow(flush);
     }
 
-    /** Ends the pause; what is decided within the slot is told, and what comes later counts as well. */
+    /** Ends the pause; reports the decisions made within the slot, though later ones count as well. */
     @Override
     public HoldReceipt on(Prefixes prefixes, Duration within) {
         long until = clock.nanos() + Math.min(within.toNanos() / 4, MOST_WAIT_NANOS);
@@ -100,7 +101,7 @@ public final class AutomaticHolds implements ArmSwitch {
             clock.sleep(POLL_NANOS);
             held = held(sidecar.view());
         }
-        // Of how many blocks such a hold has to be nobody says; that it may be is what was switched on.
+        // Nobody says how many blocks this hold must have; what was switched on is that there may be one.
         return HoldReceipt.held(
                 "",
                 1,

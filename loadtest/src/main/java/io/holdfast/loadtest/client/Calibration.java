@@ -19,8 +19,8 @@ import java.util.OptionalDouble;
 import java.util.function.LongSupplier;
 
 /**
- * What this client on this machine can measure: it streams from a server whose own stamps are known, or from any other, and
- * says what it saw and what that cost.
+ * Measures what this client can measure on this machine: it streams from a server whose own stamps are known, or from
+ * any other, and reports what it saw and what that cost.
  */
 public final class Calibration {
     private static final Duration LIMIT = Duration.ofMinutes(5);
@@ -32,7 +32,7 @@ public final class Calibration {
     private final Plan plan;
 
     /**
-     * How much is streamed.
+     * Amount that is streamed.
      *
      * @param requestsPerStream one after another on each connection
      * @param promptTokens of each
@@ -112,7 +112,7 @@ public final class Calibration {
         }
     }
 
-    /** How far the client's stamps are off, in microseconds. */
+    /** Error of the client's stamps, in microseconds. */
     public record Misreading(double median, double p99) {
         static Optional<Misreading> of(List<Double> errors) {
             double[] all = errors.stream().mapToDouble(Double::doubleValue).toArray();
@@ -123,7 +123,7 @@ public final class Calibration {
     }
 
     /**
-     * What was seen at a number of streams.
+     * Measurements at one number of streams.
      *
      * @param seconds that requests were under way
      * @param loopMicros CPU of the client's event loop for each token

@@ -14,9 +14,9 @@ import java.util.List;
 import java.util.function.LongSupplier;
 
 /**
- * Streams tokens from a server of the client's own until the client's share of a latency has settled. A process that just
- * began takes many times longer for the same work, until it is compiled: measured cold, the first lives of a run would be
- * slower than the last, by the client's doing.
+ * Streams tokens from a server of the client's own until the client's share of a latency has settled. A process that
+ * just began takes many times longer for the same work, until it is compiled: measured cold, the first lives of a run
+ * would be slower than the last, by the client's doing.
  */
 final class ClientWarmUp {
     private static final Duration LIMIT = Duration.ofSeconds(60);
@@ -83,7 +83,7 @@ final class ClientWarmUp {
     }
 
     /**
-     * What it took.
+     * Cost of the warm-up.
      *
      * @param firstLagMicros between a request's turn and its sending, median of the first round
      * @param lastLagMicros the same of the last round

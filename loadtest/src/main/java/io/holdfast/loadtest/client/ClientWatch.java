@@ -15,7 +15,7 @@ import java.util.function.LongSupplier;
 final class ClientWatch {
     private static final long TICK_MILLIS = 10;
     private static final long TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(TICK_MILLIS);
-    /** Where collectors that work beside the program count their work and not only their pauses. */
+    /** End of a collector's name where it works beside the program and counts its work, not only its pauses. */
     private static final String BESIDE = "Cycles";
 
     private final Vertx vertx;

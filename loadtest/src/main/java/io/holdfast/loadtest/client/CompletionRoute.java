@@ -16,7 +16,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.stream.Collectors;
 
-/** How an engine is asked for tokens, by token ids or by text, and how its stream is read. */
+/** A route by which an engine is asked for tokens, as token ids or as text, and the form of its stream. */
 public enum CompletionRoute {
     /** SGLang's own route. Always tells the cached tokens; the default, because a proof needs them. */
     SGLANG_GENERATE("/generate") {
@@ -82,7 +82,7 @@ public enum CompletionRoute {
         }
     },
 
-    /** The same route by text: for any server that speaks OpenAI's language, whatever its tokenizer. */
+    /** OpenAI's completions by text: for any server that speaks OpenAI's language, whatever its tokenizer. */
     OPENAI_TEXT("/v1/completions") {
         @Override
         ObjectNode question(Optional<String> model, LoadRequest request, boolean toTheEnd) {
@@ -100,7 +100,10 @@ public enum CompletionRoute {
         }
     },
 
-    /** OpenAI's chat route, by one message of a user where the request has none of its own. The chunk that only names the role is no token. */
+    /**
+     * OpenAI's chat route, by one message of a user where the request has none of its own. The chunk that only names
+     * the role is no token.
+     */
     OPENAI_CHAT("/v1/chat/completions") {
         @Override
         ObjectNode question(Optional<String> model, LoadRequest request, boolean toTheEnd) {
@@ -139,12 +142,15 @@ public enum CompletionRoute {
         return path;
     }
 
-    /** Whether it sends token ids, so that what a hold names by its tokens is what the load asks for. */
+    /** Returns true if the route sends token ids, so that the tokens of a hold are those that the load asks for. */
     public boolean sendsTokenIds() {
         return this == SGLANG_GENERATE || this == OPENAI_COMPLETIONS;
     }
 
-    /** What a server writes on this route for a token of an answer, and with the last one for the end of the stream. */
+    /**
+     * Returns what a server writes on this route for one token of an answer; the last one includes the end of the
+     * stream.
+     */
     byte[] sample(int token, int of, int promptTokens) {
         String finished = token == of ? "\"length\"" : "null";
         StringBuilder event = new StringBuilder("data: ");
@@ -204,7 +210,7 @@ public enum CompletionRoute {
         return bytes(question(model, request, toTheEnd));
     }
 
-    /** The same for an answer that comes as a whole. */
+    /** Returns the request's body for an answer that comes as a whole. */
     byte[] wholeBody(Optional<String> model, LoadRequest request, boolean toTheEnd) {
         ObjectNode body = question(model, request, toTheEnd).put("stream", false);
         // Refused by servers where there is no stream.
@@ -267,7 +273,7 @@ public enum CompletionRoute {
         return tokens;
     }
 
-    /** What all of OpenAI's routes are told alike. */
+    /** Adds the fields that all of OpenAI's routes have in common. */
     private static ObjectNode likeOthers(ObjectNode body, LoadRequest request, boolean toTheEnd) {
         body.put("max_tokens", request.maxTokens()).put("temperature", 0.0);
         ignoreEnd(body, toTheEnd);
@@ -277,7 +283,7 @@ public enum CompletionRoute {
         return body;
     }
 
-    /** Left out rather than false where it is not wanted: it is no field of OpenAI's own. */
+    /** Leaves the field out, rather than false, where it is not wanted: it is no field of OpenAI's own. */
     private static void ignoreEnd(ObjectNode parameters, boolean toTheEnd) {
         if (toTheEnd) {
             parameters.put("ignore_eos", true);
@@ -309,7 +315,7 @@ public enum CompletionRoute {
     }
 
     /**
-     * What one event of a stream says.
+     * Content of one event of a stream.
      *
      * @param content whether it brings output
      * @param answer whether it brings output that is not reasoning

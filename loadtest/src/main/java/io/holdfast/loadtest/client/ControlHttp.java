@@ -48,7 +48,7 @@ final class ControlHttp implements AutoCloseable {
         this.limit = limit;
     }
 
-    /** What a path that begins with a slash can be put after. */
+    /** Returns the text in a form that a path beginning with a slash can follow. */
     static String withoutEndSlashes(String text) {
         int end = text.length();
         while (end > 0 && text.charAt(end - 1) == '/') {
@@ -57,7 +57,7 @@ final class ControlHttp implements AutoCloseable {
         return text.substring(0, end);
     }
 
-    /** What a person was told by a server, as part of a sentence of ours. */
+    /** Returns a server's message in a form that fits into a sentence of ours. */
     static String withoutEnd(String told) {
         String text = told.strip();
         return text.endsWith(".") ? text.substring(0, text.length() - 1) : text;
@@ -120,7 +120,7 @@ final class ControlHttp implements AutoCloseable {
         http.close();
     }
 
-    /** What was answered. */
+    /** A server's answer. */
     record Answer(int status, String text) {
         boolean isOk() {
             return status >= 200 && status < 300;
@@ -135,7 +135,9 @@ final class ControlHttp implements AutoCloseable {
             }
         }
 
-        /** What the answer says is wrong: a sidecar's problem details, an engine's error, or its first line. */
+        /**
+         * Returns the problem that the answer names: a sidecar's problem details, an engine's error, or its first line.
+         */
         String problem() {
             JsonNode detail = json().path("detail");
             if (detail.isTextual() && json().path("status").isInt()) {

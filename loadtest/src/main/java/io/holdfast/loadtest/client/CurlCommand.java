@@ -13,7 +13,8 @@ public final class CurlCommand {
     /**
      * The command for a request.
      *
-     * @param headers the names of headers whose values no journal has; each is a variable of the shell's to be filled in
+     * @param headers the names of headers whose values no journal has; each is a variable of the shell's to be filled
+     *     in
      */
     public static String of(URI server, HttpSettings asked, LoadRequest request, List<String> headers) {
         StringBuilder command = new StringBuilder("curl -sS -N ")

@@ -161,8 +161,8 @@ public final class EngineClient implements AutoCloseable {
     }
 
     /**
-     * Starts lanes a few at a time, and lets the loop look at its sockets in between: the first answers may come while the
-     * last requests are still to be sent. A task that an event loop gives itself would run before it does.
+     * Starts lanes a few at a time, and lets the loop look at its sockets in between: the first answers may come while
+     * the last requests are still to be sent. A task that an event loop gives itself would run before it does.
      */
     private void start(Deque<Runnable> starts) {
         for (int i = 0; i < STARTS_AT_A_TIME && !starts.isEmpty(); i++) {
@@ -173,7 +173,10 @@ public final class EngineClient implements AutoCloseable {
         }
     }
 
-    /** One lane's share of the list. Futures are not chained from request to request: chains of thousands overflow. */
+    /**
+     * Sends one lane's share of the list. Futures are not chained from request to request: chains of thousands
+     * overflow.
+     */
     private void loop(Loop loop, Lane lane, Iterator<Prepared> rest, Promise<Void> idle, long turn) {
         if (!loop.goesOn()) {
             return;
@@ -189,7 +192,8 @@ public final class EngineClient implements AutoCloseable {
     }
 
     /**
-     * Begins a load whose requests are sent when they are {@link OpenLoop#due}, whether or not those before them are over.
+     * Begins a load whose requests are sent when they are {@link OpenLoop#due}, whether or not those before them are
+     * over.
      *
      * @param most how many may be under way at a time; what is sent beside them has a lane of its own beyond those
      */
@@ -202,7 +206,7 @@ public final class EngineClient implements AutoCloseable {
         });
     }
 
-    /** How the client fared since the lanes were opened. */
+    /** Reports how the client fared since the lanes were opened. */
     Future<ClientHealth> health() {
         return onContext(() -> Future.succeededFuture(watch.health()));
     }
@@ -265,8 +269,8 @@ public final class EngineClient implements AutoCloseable {
         }
 
         /**
-         * The turn of a request of the list has come. Called from the thread that keeps the times; what lies between the
-         * turn and the sending stands in the record.
+         * The turn of a request of the list has come. Called from the thread that keeps the times; what lies between
+         * the turn and the sending stands in the record.
          */
         void due(int index, long scheduled) {
             context.runOnContext(ignored -> send(requests.get(index), scheduled));
@@ -295,7 +299,7 @@ public final class EngineClient implements AutoCloseable {
             }
         }
 
-        /** When all are over. */
+        /** Completes when all are over. */
         Future<Sent> all() {
             return all.future();
         }

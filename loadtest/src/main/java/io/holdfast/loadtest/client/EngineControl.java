@@ -40,14 +40,14 @@ import javax.net.ssl.SSLException;
 final class EngineControl implements AutoCloseable {
     private static final Duration LIMIT = Duration.ofSeconds(60);
     /**
-     * How long a server that is there already may take for an answer that needs no model. It has had its time to start, so
-     * one that is silent for longer is none; how long a completion takes says nothing, and is waited for.
+     * Time that a running server may take for an answer that needs no model. It has had its time to start, so a server
+     * that is silent for longer is none. The time of a completion proves nothing, and is waited for.
      */
     private static final Duration GREETING_LIMIT = Duration.ofSeconds(4);
 
     private static final long PAUSE_NANOS = 20_000_000;
     private static final long MOST_PAUSE_NANOS = 500_000_000;
-    /** How often a person who waits is told what for. */
+    /** Time between two messages that tell a waiting person what the wait is for. */
     private static final long WORD_NANOS = 10_000_000_000L;
 
     private static final String VLLM = "vllm:";
@@ -56,7 +56,7 @@ final class EngineControl implements AutoCloseable {
     private static final Pattern PROMPT_TOKENS = Pattern.compile("(vllm|sglang):prompt_tokens_total[{ ]");
     private static final Pattern CACHED_TOKENS =
             Pattern.compile("(sglang:cached_tokens_total|vllm:prefix_cache_hits_total)[{ ]");
-    /** Beside those of each source, in some releases. */
+    /** Total count, which some releases tell beside those of each source. */
     private static final Pattern CACHED_TOKENS_IN_ALL =
             Pattern.compile("sglang:cached_tokens_total\\{.*cache_source=\"total\"");
 
@@ -107,7 +107,7 @@ final class EngineControl implements AutoCloseable {
     private boolean tokensAreKnown;
     private boolean tries = true;
 
-    /** @param waiting told what is being waited for */
+    /** @param waiting receives what is being waited for */
     EngineControl(URI engine, HttpSettings settings, RunClock clock, Consumer<String> waiting) {
         this(engine, settings, clock, waiting, Optional::empty);
     }
@@ -127,7 +127,10 @@ final class EngineControl implements AutoCloseable {
         this.http = new ControlHttp(engine, settings.headers(), settings.ca(), LIMIT);
     }
 
-    /** Sends a server that runs already no completion to see that it is ready: what counts its requests is to count ours. */
+    /**
+     * Sends a server that runs already no completion to see that it is ready: what counts its requests is to count
+     * ours.
+     */
     void withoutTrial() {
         tries = false;
     }
@@ -180,9 +183,9 @@ final class EngineControl implements AutoCloseable {
     }
 
     /**
-     * Returns whether the model has not all tokens that a load is made of. A real engine may end when it is sent a token id
-     * that its model has not, so its tokenizer is asked for the largest ids of a load before any is sent. One that has none of
-     * them knows no text for them; what does not tell is believed.
+     * Returns true if the model lacks tokens that a load is made of. A real engine may end when it is sent a token id
+     * that its model lacks, so its tokenizer is asked for the largest ids of a load before any is sent. One that has
+     * none of them knows no text for them; one that does not tell is believed.
      */
     boolean lacksTokens() {
         ObjectNode question = question();
@@ -203,7 +206,10 @@ final class EngineControl implements AutoCloseable {
         return question;
     }
 
-    /** Number of tokens that the server's tokenizer makes of a word of ours, by one call; absent where there is no such route. */
+    /**
+     * Number of tokens that the server's tokenizer makes of a word of ours, by one call; absent where there is no such
+     * route.
+     */
     OptionalDouble tokensOfAWord() {
         int[] words = PlainWords.each();
         try {
@@ -219,7 +225,7 @@ final class EngineControl implements AutoCloseable {
         }
     }
 
-    /** Whether anybody is there at all; a {@link LoadTestException} says if not. */
+    /** Checks that anybody answers at all; throws a {@link LoadTestException} if not. */
     void greet() {
         try {
             http.get("/health", GREETING_LIMIT);
@@ -274,7 +280,7 @@ final class EngineControl implements AutoCloseable {
         }
     }
 
-    /** Nobody is there, or somebody whom we do not speak to: no TLS, or no certificate that is trusted. */
+    /** Tells a server that is silent from one that we do not speak to: no TLS, or no certificate that is trusted. */
     private static Readiness unanswered(IOException problem) {
         for (Throwable cause = problem; cause != null; cause = cause.getCause()) {
             if (cause instanceof CertificateException) {
@@ -296,7 +302,7 @@ final class EngineControl implements AutoCloseable {
         return new Readiness.Silent();
     }
 
-    /** Why an answer of 200 is a failure all the same, if so. */
+    /** Returns the reason why an answer of 200 is a failure all the same, if it is one. */
     private Optional<String> problemOf(Answer answer) {
         Exchange exchange = new Exchange(0, SMALLEST, settings.route(), clock::nanos, clock.nanos());
         exchange.head(answer.status());
@@ -305,7 +311,7 @@ final class EngineControl implements AutoCloseable {
         return record.isOk() ? Optional.empty() : Optional.of(record.problem());
     }
 
-    /** Whether such an answer may be another one soon: too many requests, or a server that is not up yet. */
+    /** Returns true if the next answer may soon be another: too many requests, or a server that is not up yet. */
     private static boolean isPassing(int status) {
         return switch (status) {
             case 408, 425, 429 -> true;
@@ -367,7 +373,7 @@ final class EngineControl implements AutoCloseable {
         return Optional.of("the engine did not flush its cache (" + last + ")");
     }
 
-    /** Whether asking again would not help: there is no such route, or a key is missing. */
+    /** Returns true if asking again would not help: there is no such route, or a key is missing. */
     private static boolean isFinal(int status) {
         return status == 401 || status == 403 || status == 404 || status == 405;
     }
@@ -391,7 +397,9 @@ final class EngineControl implements AutoCloseable {
         return metrics.contains(VLLM) ? vllm(metrics) : EngineFacts.unknown();
     }
 
-    /** Finds where it says that it publishes what happens to its cache; absent where it does not, as a vLLM never does. */
+    /**
+     * Finds where it says that it publishes what happens to its cache; absent where it does not, as a vLLM never does.
+     */
     Optional<EventSource> events() {
         JsonNode listed = json("/server_info").path("kv_events");
         int port = listed.path("endpoint_port_base").asInt(0);
@@ -410,7 +418,7 @@ final class EngineControl implements AutoCloseable {
         }
     }
 
-    /** Those of {@link #FLAGS} that it tells. */
+    /** Returns those of {@link #FLAGS} that the engine tells. */
     Map<String, String> flags() {
         Map<String, String> flags = new TreeMap<>();
         JsonNode info = json("/server_info");
@@ -442,8 +450,8 @@ final class EngineControl implements AutoCloseable {
     }
 
     /**
-     * An SGLang draws a seed when it begins, unless it is given one, and measures how long its beginning took; both kinds of
-     * engine count the tokens of their prompts.
+     * An SGLang draws a seed when it begins, unless it is given one, and measures how long its beginning took; both
+     * kinds of engine count the tokens of their prompts.
      */
     LifeSign lifeSign() {
         JsonNode info = json("/server_info");
@@ -534,14 +542,14 @@ final class EngineControl implements AutoCloseable {
         http.close();
     }
 
-    /** What an engine that was asked for a completion is found to be. */
+    /** State of an engine that was asked for a completion. */
     private sealed interface Readiness {
         record Ready() implements Readiness {}
 
-        /** It answers, and later it may do better. */
+        /** The engine answers, and may do better later. */
         record NotYet(String text) implements Readiness {}
 
-        /** It answers, and will not answer otherwise. */
+        /** The engine answers, and its answer will not change. */
         record Refused(String text, String mend) implements Readiness {}
 
         record Silent() implements Readiness {}

@@ -11,7 +11,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 
-/** The engines that answer a load, each asked at an address of its own: mostly one, and several where a router is before them. */
+/**
+ * The engines that answer a load, each asked at an address of its own: mostly one, and several where a router is before
+ * them.
+ */
 final class EngineControls implements AutoCloseable {
     private final Map<URI, EngineControl> engines = new LinkedHashMap<>();
 
@@ -19,7 +22,7 @@ final class EngineControls implements AutoCloseable {
         addresses.forEach(address -> engines.put(address, new EngineControl(address, settings, clock, sentence -> {})));
     }
 
-    /** What all of them are; the cache is that of all together. */
+    /** Returns the facts that all engines share; the cache is that of all together. */
     EngineFacts facts() {
         Map<URI, EngineFacts> facts = new LinkedHashMap<>();
         engines.forEach((address, engine) -> facts.put(address, engine.facts()));
@@ -59,7 +62,7 @@ final class EngineControls implements AutoCloseable {
                 .findFirst();
     }
 
-    /** By their addresses. */
+    /** Returns the engines' life signs by their addresses. */
     Map<String, LifeSign> lifeSigns() {
         Map<String, LifeSign> signs = new LinkedHashMap<>();
         engines.forEach((address, engine) -> signs.put(address.toString(), engine.lifeSign()));

@@ -44,7 +44,7 @@ final class Exchange implements SseScanner.Sink {
     private final long scheduled;
     private long sent;
     private OptionalLong firstByte = OptionalLong.empty();
-    /** When the event came that said why the answer ends. */
+    /** Time of the event that said why the answer ends. */
     private OptionalLong finished = OptionalLong.empty();
 
     private OptionalLong firstAnswer = OptionalLong.empty();
@@ -52,7 +52,7 @@ final class Exchange implements SseScanner.Sink {
     private int[] tokens;
     private int chunks;
     private boolean countsAsItGoes;
-    /** Whether the last chunk of output had no text. */
+    /** True if the last chunk of output had no text. */
     private boolean endsBare;
 
     private OptionalLong done = OptionalLong.empty();
@@ -65,7 +65,7 @@ final class Exchange implements SseScanner.Sink {
     private long arrival;
     private Optional<String> fault = Optional.empty();
 
-    /** One whose answer comes token by token. */
+    /** Creates an exchange whose answer comes token by token. */
     Exchange(int number, LoadRequest request, CompletionRoute route, LongSupplier nanos, long scheduled) {
         this(number, request, route, true, nanos, scheduled);
     }
@@ -169,8 +169,8 @@ final class Exchange implements SseScanner.Sink {
     }
 
     /**
-     * How many tokens an event brings. An engine that counts as it goes says so in the first one; of another one an event
-     * with output is one token until its usage says otherwise.
+     * Returns the number of tokens that an event brings. An engine that counts as it goes says so in the first event;
+     * from any other engine, an event with output is one token until its usage says otherwise.
      */
     private int brought(StreamEvent event) {
         if (!event.content()) {
@@ -275,7 +275,7 @@ final class Exchange implements SseScanner.Sink {
         return record(RequestStatus.OK, AnswerText.oddity(answer).orElse("")).withOutput(digest(answer.toString()));
     }
 
-    /** Of what an engine says and only the client can mend: prompts are drawn from more ids than a small model knows. */
+    /** Returns a mend that only the client knows: prompts are drawn from more ids than a small model has. */
     private String mend(String said) {
         return route.sendsTokenIds() && said.toLowerCase(Locale.ROOT).contains("vocab")
                 ? "; prompts have token ids from 1,000 to 29,999, of which this model does not know all, so ask by"
@@ -321,7 +321,7 @@ final class Exchange implements SseScanner.Sink {
                 streams ? TokenStamps.of(stamps, tokens, chunks) : TokenStamps.none());
     }
 
-    /** It was never sent, since no connection was left for it. */
+    /** Returns the record of a request that was never sent, since no connection was left for it. */
     static RequestRecord notSent(int number, LoadRequest request, long scheduled, int lanes) {
         return new RequestRecord(
                 number,

@@ -6,7 +6,7 @@ import java.net.URI;
 public record ExistingServer(URI uri) implements ServerUnit {
     @Override
     public void restart() {
-        // The load test flushes before every leg, whoever runs the engine.
+        // The load test flushes before every leg, no matter who runs the engine.
     }
 
     @Override

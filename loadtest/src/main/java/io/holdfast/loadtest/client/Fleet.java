@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * Several engines behind the address of a router, as one server: the load goes to the router, and each engine is asked itself
- * what it is and has served, and to empty its cache.
+ * Several engines behind the address of a router, as one server: the load goes to the router, and each engine is asked
+ * itself what it is and has served, and to empty its cache.
  */
 public record Fleet(ServerUnit router, List<URI> engines) implements ServerUnit {
     public Fleet {

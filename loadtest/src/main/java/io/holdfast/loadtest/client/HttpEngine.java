@@ -35,7 +35,9 @@ import java.util.concurrent.ThreadFactory;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
-/** An engine behind HTTP: what is measured goes through an {@link EngineClient}, all else through plain blocking calls. */
+/**
+ * An engine behind HTTP: what is measured goes through an {@link EngineClient}, all else through plain blocking calls.
+ */
 public final class HttpEngine implements EngineUnderTest {
     private static final Duration CONNECT_LIMIT = Duration.ofSeconds(60);
     private static final Duration EVENT_LIMIT = Duration.ofSeconds(30);
@@ -63,7 +65,7 @@ public final class HttpEngine implements EngineUnderTest {
 
     /**
      * @param vertx runs the client
-     * @param waiting told, in a sentence, what is being waited for when a life is long in beginning
+     * @param waiting receives a sentence about what is being waited for when a life is long in beginning
      */
     public HttpEngine(Vertx vertx, ServerUnit unit, HttpSettings settings, RunClock clock, Consumer<String> waiting) {
         this(vertx, unit, settings, clock, waiting, true);
@@ -104,7 +106,7 @@ public final class HttpEngine implements EngineUnderTest {
         }
     }
 
-    /** Which engine a server says it is. */
+    /** Returns the engine family that a server says it is. */
     public static EngineFacts.Family family(URI server, HttpSettings settings, RunClock clock) {
         try (EngineControl control = new EngineControl(server, settings, clock, sentence -> {})) {
             control.greet();
@@ -112,7 +114,10 @@ public final class HttpEngine implements EngineUnderTest {
         }
     }
 
-    /** Returns whether prompts can be sent to a server as token ids: it is an engine that takes them, and its model has them. */
+    /**
+     * Returns whether prompts can be sent to a server as token ids: it is an engine that takes them, and its model has
+     * them.
+     */
     public static boolean takesTokenIds(URI server, HttpSettings settings, RunClock clock) {
         try (EngineControl control = new EngineControl(server, settings, clock, sentence -> {})) {
             control.greet();
@@ -121,8 +126,8 @@ public final class HttpEngine implements EngineUnderTest {
     }
 
     /**
-     * Measures, where text is sent, how many tokens the server makes of a word, so that texts come to the lengths that they
-     * are to have.
+     * Measures, where text is sent, how many tokens the server makes of a word, so that texts come to the lengths that
+     * they are to have.
      *
      * @return how lengths are to be read, in a sentence; absent where token ids are sent, whose lengths are exact
      */
@@ -143,7 +148,10 @@ public final class HttpEngine implements EngineUnderTest {
                                 tokensOfAWord));
     }
 
-    /** Streams tokens from a server of its own until the client is as fast as it gets; says in a sentence what that took. */
+    /**
+     * Streams tokens from a server of its own until the client is as fast as it gets; says in a sentence what that
+     * took.
+     */
     public String warm() {
         waiting.accept("Warming this client up, which takes some seconds; nothing of it goes to the server.");
         ClientWarmUp.Warmth warmth = new ClientWarmUp(vertx, settings, clock::nanos).run();
@@ -158,8 +166,8 @@ public final class HttpEngine implements EngineUnderTest {
     }
 
     /**
-     * Asks a server that runs already for nothing but the load. So an address that takes no such requests is known by the
-     * first of the load that fails.
+     * Asks a server that runs already for nothing but the load. An address that takes no requests of this kind shows by
+     * the first of the load that fails.
      */
     public void withoutTrial() {
         control.withoutTrial();
@@ -189,12 +197,12 @@ public final class HttpEngine implements EngineUnderTest {
         return client;
     }
 
-    /** Of the flags that it was started with, as it tells them, those that change what is measured. */
+    /** Returns the server's start flags, as it tells them, that change what is measured. */
     public Map<String, String> flags() {
         return control.flags();
     }
 
-    /** What it counts, as its page of metrics has it; empty where it has none. */
+    /** Returns the engine's page of metrics; empty where it has none. */
     public String metrics() {
         return control.metrics();
     }
@@ -345,7 +353,9 @@ public final class HttpEngine implements EngineUnderTest {
                     client.closedLoop(now, concurrency, beside.map(this::repeated)), limit, "the load"));
         }
 
-        /** This thread keeps the times: each is counted from the beginning, so being late once makes nothing else late. */
+        /**
+         * This thread keeps the times: each is counted from the beginning, so being late once makes nothing else late.
+         */
         @Override
         public Sent sendInTurn(List<Long> turns, int most, Optional<Beside> beside) {
             List<Prepared> now = next(turns.size());

@@ -18,7 +18,7 @@ final class HttpHoldRoutes implements HoldRoutes {
     private static final String OTHER_WAY =
             ", or write --hold keep-warm, which every engine that caches prefixes takes.";
     private static final String CLOSE = "/close_session";
-    /** Of a close that is not answered; a session that is closed twice is closed. */
+    /** Tries of a close that is not answered; closing a session twice does no harm. */
     private static final int CLOSE_TRIES = 3;
 
     private static final Duration CLOSE_LIMIT = Duration.ofSeconds(20);

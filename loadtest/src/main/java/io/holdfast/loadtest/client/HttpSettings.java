@@ -10,7 +10,7 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
- * How an engine behind HTTP is asked.
+ * Settings for requests to an engine behind HTTP.
  *
  * @param route its completion route
  * @param model its name for the OpenAI route; vLLM insists on it
@@ -21,8 +21,8 @@ import java.util.stream.Collectors;
  * @param readyTimeout the most that a server life may take to begin
  * @param ignoresEnd whether answers go on to their last token after the model has ended them, so that all are as long
  * @param ca who the server's certificate has to be from; absent for those that Java trusts
- * @param bare the most that a warm-up may take where bodies have no field beyond those of the pin benchmark, whose warm-ups
- *     come whole; absent where bodies have what a load test asks for
+ * @param bare the most that a warm-up may take where bodies have no field beyond those of the pin benchmark, whose
+ *     warm-ups come whole; absent where bodies have what a load test asks for
  */
 public record HttpSettings(
         CompletionRoute route,
@@ -112,13 +112,13 @@ public record HttpSettings(
                 route, model, headers, flushPath, requestTimeout, flushTimeout, value, ignoresEnd, ca, bare);
     }
 
-    /** With answers that end where the model ends them. */
+    /** Returns settings with answers that end where the model ends them. */
     public HttpSettings endingWithTheModel() {
         return new HttpSettings(
                 route, model, headers, flushPath, requestTimeout, flushTimeout, readyTimeout, false, ca, bare);
     }
 
-    /** Trusting those certificates and no others. */
+    /** Returns settings that trust those certificates and no others. */
     public HttpSettings withCa(TrustedCa value) {
         return new HttpSettings(
                 route,
@@ -134,8 +134,8 @@ public record HttpSettings(
     }
 
     /**
-     * Leaves bodies no more than the fields {@code model}, {@code messages}, {@code max_tokens} and {@code temperature}, and {@code stream}
-     * where the answer is one. So nobody tells how many tokens were cached.
+     * Leaves bodies no more than the fields {@code model}, {@code messages}, {@code max_tokens} and {@code
+     * temperature}, and {@code stream} where the answer is one. So nobody tells how many tokens were cached.
      *
      * @param warmUps the most that a warm-up may take
      */
@@ -153,7 +153,7 @@ public record HttpSettings(
                 Optional.of(warmUps));
     }
 
-    /** Returns whether the answer to a request is wanted as a whole though others are streams. */
+    /** Returns true if the answer to a request is wanted as a whole, though others are streams. */
     boolean isWhole(LoadRequest request) {
         return bare.isPresent() && request.role() == Role.PRIME;
     }
@@ -163,7 +163,9 @@ public record HttpSettings(
         return isWhole(request) ? bare.orElse(requestTimeout) : requestTimeout;
     }
 
-    /** What is sent beside the key, by name: an answer may depend on it, and what is in it is told to nobody else. */
+    /**
+     * Names of the headers sent beside the key: an answer may depend on them, but their values are told to nobody else.
+     */
     String headerNames() {
         return headers.keySet().stream()
                 .map(name -> name.toLowerCase(Locale.ROOT))

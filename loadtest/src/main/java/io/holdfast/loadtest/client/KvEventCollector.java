@@ -22,22 +22,22 @@ import java.util.concurrent.ThreadFactory;
  * What counts, and from when
  * ==========================
  *
- * Events come in the order in which the engine said them. So a clear that the engine announces needs no waiting: what it stored
- * before is told before, and is dropped when the announcement arrives, be that after `clear` has returned. An engine that
- * announces none is cleared where `clear` is called, and what was on its way then is taken for new.
+ * Events come in the order in which the engine said them. So a clear that the engine announces needs no waiting: what
+ * it stored before is told before, and is dropped when the announcement arrives, be that after `clear` has returned. An
+ * engine that announces none is cleared where `clear` is called, and what was on its way then is taken for new.
  *
- * A batch that is missing makes the set a guess. So does the first batch of an engine that had a life before we listened; both
- * are told by `problem` until the next clear.
+ * A batch that is missing makes the set a guess. So does the first batch of an engine that had a life before we
+ * listened; both are told by `problem` until the next clear.
  */
 
 /**
- * Listens to the events of an engine's caches on a thread of its own, and knows which blocks they have on the GPU since the
- * last clear, and how many were stored and removed.
+ * Listens to the events of an engine's caches on a thread of its own, and knows which blocks they have on the GPU since
+ * the last clear, and how many were stored and removed.
  */
 public final class KvEventCollector implements Listening {
     private static final int ROUND_MILLIS = 100;
     private static final long LOOK_NANOS = 5_000_000;
-    /** From the last event on, after which none is on its way any more. */
+    /** Time after the last event from which no event is on its way any more. */
     private static final long QUIET_NANOS = 100_000_000;
 
     private final RunClock clock;

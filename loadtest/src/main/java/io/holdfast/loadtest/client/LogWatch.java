@@ -19,11 +19,11 @@ import java.util.regex.Pattern;
  * What engines say
  * ================
  *
- * An exception comes as Python prints it: a line with `Traceback`, lines that are indented, and a line that says what it was,
- * which is the one worth quoting. SGLang prints it so behind `Scheduler hit an exception`; vLLM has `ERROR` in each of its
- * lines. A shell says `Killed` when the system took the memory. Running requests that are put back, since there is no memory
- * for their next token, are no error: SGLang says `Retract requests`, vLLM `preempted`. For each batch of prompts SGLang tells how
- * many of their tokens were cached.
+ * An exception comes as Python prints it: a line with `Traceback`, lines that are indented, and a line that says what
+ * it was, which is the one worth quoting. SGLang prints it so behind `Scheduler hit an exception`; vLLM has `ERROR` in
+ * each of its lines. A shell says `Killed` when the system took the memory. Running requests that are put back, since
+ * there is no memory for their next token, are no error: SGLang says `Retract requests`, vLLM `preempted`. For each
+ * batch of prompts SGLang tells how many of their tokens were cached.
  */
 
 /** Reads on where it stopped in the file that takes what a server writes. */
@@ -47,7 +47,7 @@ final class LogWatch {
         this.file = file;
     }
 
-    /** What whole lines came since this was asked last. */
+    /** Returns what the whole lines tell that came since the last call. */
     ServerLog since() {
         Lines lines = new Lines();
         if (!Files.exists(file)) {
@@ -84,7 +84,7 @@ final class LogWatch {
         private long cachedTokens;
         private boolean inTraceback;
 
-        /** Whether a line ended with it. */
+        /** Takes the next byte; returns true if it ended a line. */
         boolean take(byte next) {
             if (next != '\n') {
                 if (line.size() < MOST_OF_A_LINE) {

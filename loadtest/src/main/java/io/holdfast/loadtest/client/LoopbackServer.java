@@ -19,10 +19,11 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 
 /**
- * A server in this process that streams tokens nobody computed, at a pace of its own, and knows when it wrote each of them:
- * what a client says of it beyond that is the client's own doing.
+ * A server in this process that streams tokens nobody computed, at a pace of its own, and knows when it wrote each of
+ * them: what a client says of it beyond that is the client's own doing.
  *
- * <p>It lives on an event loop of its own, which no client shares. A pace of no time at all has it write as fast as the connection takes it.
+ * <p>It lives on an event loop of its own, which no client shares. A pace of no time at all has it write as fast as the
+ * connection takes it.
  */
 final class LoopbackServer implements AutoCloseable {
     private static final Duration LIMIT = Duration.ofSeconds(10);
@@ -61,7 +62,7 @@ final class LoopbackServer implements AutoCloseable {
         return URI.create("http://127.0.0.1:" + server.actualPort());
     }
 
-    /** When each token of the request was written whose prompt begins with that token. */
+    /** Returns the times at which the tokens were written of the request whose prompt begins with that token. */
     long[] stampsOf(int firstToken) {
         return stamps.getOrDefault(firstToken, new long[0]);
     }

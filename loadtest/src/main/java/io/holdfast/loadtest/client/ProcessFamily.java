@@ -13,13 +13,13 @@ import java.util.stream.Stream;
 /*
  * Whether any of it runs
  * ----------------------
- * A process that has ended stays listed until its parent asks after it; one whose parent ended first waits for the first
- * process of the machine to do so. In a container that process is often a program that never asks, and such a process then
- * stays for ever. It holds no memory and no port, so it does not count. Only /proc tells it apart: to a signal, and to
- * ProcessHandle, it is alive.
+ * A process that has ended stays listed until its parent asks after it; one whose parent ended first waits for the
+ * first process of the machine to do so. In a container that process is often a program that never asks, and such a
+ * process then stays for ever. It holds no memory and no port, so it does not count. Only /proc tells it apart: to a
+ * signal, and to ProcessHandle, it is alive.
  */
 
-/** A process and all that it started, to be told to end. */
+/** A process and all that it started, which can be told to end. */
 final class ProcessFamily {
     private static final Path PROC = Path.of("/proc");
     private static final List<Path> SETSID = List.of(Path.of("/usr/bin/setsid"), Path.of("/bin/setsid"));
@@ -31,7 +31,7 @@ final class ProcessFamily {
     private final boolean group = setsid().isPresent();
     private final List<ProcessHandle> known;
 
-    /** That of a process which became the leader of a group of its own by {@link #setsid}, where there is that. */
+    /** Creates the family of a process that leads a group of its own by {@link #setsid}, where the system has it. */
     ProcessFamily(Process first) {
         this.first = first;
         this.known = new ArrayList<>(first.descendants().toList());
@@ -62,7 +62,7 @@ final class ProcessFamily {
                         .isEmpty();
     }
 
-    /** Whether a process of this group runs. */
+    /** Returns true if a process of this group runs. */
     static boolean anyRuns(Path proc, long group) {
         try (Stream<Path> all = Files.list(proc)) {
             return all.flatMap(each -> stat(each).stream())
@@ -76,7 +76,9 @@ final class ProcessFamily {
         return fields[STATE].equals("Z") || fields[STATE].equals("X");
     }
 
-    /** What stands behind a process's name, which may have spaces and brackets; absent where it is gone. */
+    /**
+     * Returns the fields behind a process's name, which may have spaces and brackets; absent where the process is gone.
+     */
     private static Optional<String[]> stat(Path process) {
         if (!Character.isDigit(String.valueOf(process.getFileName()).charAt(0))) {
             return Optional.empty();
@@ -90,7 +92,7 @@ final class ProcessFamily {
         }
     }
 
-    /** Whether there was somebody to signal; signal 0 only asks. */
+    /** Sends a signal and returns true if a process was there to take it; signal 0 only asks. */
     private boolean kill(String signal) {
         try {
             Process asked = new ProcessBuilder("kill", "-s", signal, "--", "-" + first.pid())

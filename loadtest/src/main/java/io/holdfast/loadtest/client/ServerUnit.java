@@ -9,10 +9,12 @@ import java.util.Optional;
 
 /** Starts the engine of a load test anew, so that each pair of legs has a server life of its own. */
 public interface ServerUnit extends AutoCloseable {
-    /** Where the load goes. */
+    /** Returns the address that the load goes to. */
     URI uri();
 
-    /** Where the engines behind that are asked about themselves; without a router it is the same. */
+    /**
+     * Returns the addresses where the engines behind it are asked about themselves; without a router, the same address.
+     */
     default List<URI> engines() {
         return List.of(uri());
     }
@@ -23,35 +25,35 @@ public interface ServerUnit extends AutoCloseable {
      */
     void restart();
 
-    /** Whether each leg has a life of its own, as where the arms differ in how it is started. */
+    /** Returns true if each leg has a life of its own, as where the arms differ in how the server is started. */
     default boolean givesFreshLegs() {
         return false;
     }
 
-    /** The same as {@link #restart} for legs of one arm. */
+    /** Begins a life like {@link #restart}, for legs of one arm. */
     default void restart(Arm arm) {
         restart();
     }
 
-    /** Whether {@link #restart} gives a new process. If not, lives are separated by a flush only. */
+    /** Returns true if {@link #restart} gives a new process. If not, lives are separated by a flush only. */
     default boolean givesFreshLives() {
         return true;
     }
 
-    /** What beginning a life takes, as far as that is known. */
+    /** Returns the time that beginning a life takes, as far as it is known. */
     default Duration lifeTakes() {
         return Duration.ZERO;
     }
 
-    /** Told that its life has served something, so that the next one has to be another. */
+    /** Records that this life has served something, so that the next life has to be another. */
     default void used() {}
 
-    /** Why its life is over although nobody ended it, in a sentence; absent while it is not. */
+    /** Returns a sentence why its life is over although nobody ended it; absent while it is not over. */
     default Optional<String> ended() {
         return Optional.empty();
     }
 
-    /** What its server has written since this was asked last; absent where nobody knows. */
+    /** Returns what the server has written since the last call; absent where nobody knows. */
     default Optional<ServerLog> written() {
         return Optional.empty();
     }
@@ -59,7 +61,7 @@ public interface ServerUnit extends AutoCloseable {
     @Override
     default void close() {}
 
-    /** What it is, in a few words for the record. */
+    /** Returns a name of a few words for the record. */
     default String name() {
         return "engine at " + uri();
     }

@@ -209,7 +209,9 @@ public final class SidecarHolder implements ArmSwitch {
         http.close();
     }
 
-    /** Works on an interrupted thread too, since that is how a run is aborted; where it fails, the lease ends the hold. */
+    /**
+     * Works on an interrupted thread too, since that is how a run is aborted; where it fails, the lease ends the hold.
+     */
     private void deleteOpenHold() {
         boolean interrupted = Thread.interrupted();
         try {
@@ -254,7 +256,7 @@ public final class SidecarHolder implements ArmSwitch {
         return ask(() -> http.delete(path + route));
     }
 
-    /** What the sidecar says of the engine. */
+    /** Returns the sidecar's view of the engine. */
     JsonNode view() {
         Answer answer = ask(() -> http.get(path));
         if (answer.status() == 404) {

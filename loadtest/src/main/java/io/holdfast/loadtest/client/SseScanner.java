@@ -12,7 +12,7 @@ import java.util.Arrays;
  * without the last empty line.
  */
 final class SseScanner {
-    /** Where whole events go. The bytes are only valid during the call. */
+    /** Receiver of whole events. The bytes are only valid during the call. */
     interface Sink {
         void data(byte[] bytes, int length);
 

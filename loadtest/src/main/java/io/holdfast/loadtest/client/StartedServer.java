@@ -29,16 +29,17 @@ public final class StartedServer implements ServerUnit {
     /*
      * Ending it
      * ---------
-     * An inference server is a family of processes: a scheduler, one worker a GPU, a tokenizer. What outlives its parent keeps
-     * the GPU's memory, and the next life finds none. So the command gets a process group of its own, where the system has
-     * setsid, and the group as a whole is asked to end, then ended, and is waited for until none of it is left and nobody
-     * listens at the port. Without setsid it is the processes that the command is known to have started. That also happens
-     * when this process is told to end in the middle.
+     * An inference server is a family of processes: a scheduler, one worker a GPU, a tokenizer. What outlives its
+     * parent keeps the GPU's memory, and the next life finds none. So the command gets a process group of its own,
+     * where the system has setsid, and the group as a whole is asked to end, then ended, and is waited for until none
+     * of it is left and nobody listens at the port. Without setsid it is the processes that the command is known to
+     * have started. That also happens when this process is told to end in the middle.
      *
      * Restarts
      * --------
-     * A life that nothing was measured in is as good as a new one, and starting takes a minute and more: so a restart of a
-     * server that was not asked for a load since it was started does nothing, unless it was started for the other arm.
+     * A life that nothing was measured in is as good as a new one, and starting takes a minute and more: so a restart
+     * of a server that was not asked for a load since it was started does nothing, unless it was started for the other
+     * arm.
      */
     private static final Pattern PLACE = Pattern.compile("(?<!\\$)\\{([a-z][a-z0-9-]*)}");
     private static final Duration END_LIMIT = Duration.ofSeconds(30);
@@ -54,7 +55,7 @@ public final class StartedServer implements ServerUnit {
     private static final int TAIL_BYTES = 4096;
 
     /**
-     * How it is started.
+     * A server's command and surroundings.
      *
      * @param uri where it will serve
      * @param command for the shell; {@code {name}} in it stands for a value
@@ -83,7 +84,7 @@ public final class StartedServer implements ServerUnit {
         }
     }
 
-    /** How much of a run one process serves. */
+    /** Span of a run that one process serves. */
     public enum Restart {
         LEG,
         LIFE,
@@ -104,7 +105,7 @@ public final class StartedServer implements ServerUnit {
             unset = Set.copyOf(unset);
         }
 
-        /** As the plan says. */
+        /** Returns the variant that changes nothing of the plan. */
         public static Variant none() {
             return new Variant(Map.of(), Map.of(), Set.of());
         }
@@ -117,7 +118,7 @@ public final class StartedServer implements ServerUnit {
     private final RunClock clock;
     private final Consumer<String> waiting;
     private final Thread atExit = new Thread(this::endAtExit, "holdfast-server-end");
-    /** Read when this process is told to end as well. */
+    /** Also read when this process is told to end. */
     private final AtomicReference<Optional<Process>> process = new AtomicReference<>(Optional.empty());
 
     private boolean used;
@@ -127,10 +128,11 @@ public final class StartedServer implements ServerUnit {
     private Duration startTook = Duration.ZERO;
 
     /**
-     * Starts nothing yet. A name in braces without a value is refused here where another command is for pinned legs, since a
-     * run would come to that only later; else when the command is to be started, as variants bring values of their own.
+     * Starts nothing yet. A name in braces without a value is refused here where another command is for pinned legs,
+     * since a run would come to that only later; else when the command is to be started, as variants bring values of
+     * their own.
      *
-     * @param waiting told, in a sentence, what is being waited for when a life is long in beginning
+     * @param waiting receives a sentence about what is being waited for when a life is long in beginning
      */
     public StartedServer(Plan plan, RunClock clock, Consumer<String> waiting) {
         this.plan = plan;
@@ -154,7 +156,7 @@ public final class StartedServer implements ServerUnit {
                                 + ", for which there is no value; write --server-set " + place.group(1) + "=VALUE."))));
     }
 
-    /** From the next restart on it is of this variant; one that is of another then ends. */
+    /** Sets the variant from the next restart on; a process of another variant ends then. */
     public void become(Variant value) {
         variant = value;
     }
@@ -285,7 +287,7 @@ public final class StartedServer implements ServerUnit {
         }
     }
 
-    /** The run is told to end as well, and lets go of what it holds at the server before it ends that. */
+    /** Ends the server after the run, which is told to end as well and first releases what it holds there. */
     private void endAtExit() {
         boolean _ = within(ORDERLY_LIMIT, () -> process.get().isEmpty());
         end(HURRIED_END_LIMIT);

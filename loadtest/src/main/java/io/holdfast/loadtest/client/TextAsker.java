@@ -20,7 +20,7 @@ public final class TextAsker implements AutoCloseable {
         this.model = model;
     }
 
-    /** Blocks until all of it is said. */
+    /** Returns the whole answer, and blocks until it is there. */
     public String said(String prompt, int mostTokens, String end) {
         ObjectNode body = ControlHttp.JSON.createObjectNode();
         model.ifPresent(name -> body.put("model", name));

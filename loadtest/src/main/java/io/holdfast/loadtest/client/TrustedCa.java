@@ -16,8 +16,9 @@ import javax.net.ssl.TrustManager;
 import javax.net.ssl.TrustManagerFactory;
 
 /**
- * The certificates that a server's has to be one of, or be issued by: a file in PEM. There is no way to trust everybody, since
- * keys and prompts would go to whoever answers; the certificate of a server that signed its own is such a file.
+ * Trusted certificates, in a PEM file: a server's has to be one of them or be issued by one. There is no way to trust
+ * everybody, since keys and prompts would go to anyone who answers; a server that signed its own certificate is trusted
+ * by that file.
  */
 public final class TrustedCa {
     private final TrustManager[] trust;

@@ -2,7 +2,7 @@ package io.holdfast.loadtest.journal;
 
 import io.holdfast.evidence.PairOrder;
 
-/** What a leg does in the hold step. */
+/** A leg's kind, which decides what it does in the hold step. */
 public enum Arm {
     /** A sham: asks the same party something harmless. */
     BASELINE,

@@ -5,7 +5,8 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Number of blocks of the GPU's cache that an engine said it stored and removed, and how often it said that it emptied it.
+ * Number of blocks of the GPU's cache that an engine said it stored and removed, and how often it said that it emptied
+ * it.
  *
  * @param stored a block that was removed and stored again counts twice
  */
@@ -45,7 +46,7 @@ public record CacheEvents(long stored, long removed, long clears) {
         return new CacheEvents(stored, removed + blocks, clears);
     }
 
-    /** One more clear; what was stored before stays counted. */
+    /** Counts one more clear; what was stored before stays counted. */
     public CacheEvents cleared() {
         return new CacheEvents(stored, removed, clears + 1);
     }

@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * How the client itself fared while the requests of a leg were under way: what it did to its own stamps.
+ * Behaviour of the client itself while the requests of a leg were under way: what it did to its own stamps.
  *
  * @param loadNanos how long requests were under way
  * @param loopCpuNanos CPU time that the busiest event loop took meanwhile
@@ -13,7 +13,8 @@ import java.util.Locale;
  * @param stillNanos the longest that an event loop came late to something that was due
  * @param collections pauses for garbage
  * @param collectionNanos what they took together, as far as the machine tells
- * @param clockNanos by how much the date moved away from the monotonic clock; a machine that slept, or a date that was set
+ * @param clockNanos by how much the date moved away from the monotonic clock; a machine that slept, or a date that was
+ *     set
  */
 public record ClientHealth(
         long loadNanos,
@@ -35,7 +36,9 @@ public record ClientHealth(
         return loadNanos > 0 ? (double) loopCpuNanos / loadNanos : 0;
     }
 
-    /** Why the stamps of that time say more of the client than of the server, a clause each; none where they do not. */
+    /**
+     * Returns why the stamps of that time say more about the client than about the server, a clause each; empty if not.
+     */
     public List<String> troubles() {
         List<String> failed = new ArrayList<>();
         if (loadNanos >= SHORTEST_LOAD && loopShare() > MOST_LOOP_SHARE) {

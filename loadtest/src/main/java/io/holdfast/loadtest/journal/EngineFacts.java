@@ -6,7 +6,7 @@ import java.util.OptionalInt;
 import java.util.OptionalLong;
 
 /**
- * What the engine says about itself; absent is unknown.
+ * Facts that the engine tells about itself; absent is unknown.
  *
  * @param family whose rules and routes it has
  * @param pageTokens tokens of one block
@@ -30,7 +30,7 @@ public record EngineFacts(
     /** Tokens of a block where an engine does not tell. */
     public static final int USUAL_PAGE = 16;
 
-    /** By how much engines that measure their memory differ from start to start. */
+    /** Relative difference from start to start of engines that measure their memory. */
     private static final double NEAR = 0.01;
 
     public static EngineFacts unknown() {
@@ -38,7 +38,7 @@ public record EngineFacts(
                 Family.OTHER, OptionalInt.empty(), OptionalLong.empty(), OptionalLong.empty(), Optional.empty());
     }
 
-    /** In a few words, such as {@code sglang 0.5.9, page 16, 8192 tokens of cache, prompts up to 2042}. */
+    /** Returns a few words, such as {@code sglang 0.5.9, page 16, 8192 tokens of cache, prompts up to 2042}. */
     public String text() {
         return family.name().toLowerCase(Locale.ROOT)
                 + version.map(text -> " " + text).orElse("")
@@ -47,7 +47,7 @@ public record EngineFacts(
                 + ", " + known(capacityTokens) + " tokens of cache, prompts up to " + known(longestPrompt);
     }
 
-    /** Whether these may be of the same server, whose cache a restart may have made a little larger or smaller. */
+    /** Returns true if both may be of the same server; a restart may have made its cache a little larger or smaller. */
     public boolean isLike(EngineFacts other) {
         return family == other.family
                 && pageTokens.equals(other.pageTokens)

@@ -3,7 +3,7 @@ package io.holdfast.loadtest.journal;
 import java.util.OptionalLong;
 
 /**
- * What one engine counted while a leg ran, by its own counters: all that it was asked, whoever asked it.
+ * One engine's own counts while a leg ran: they include all requests, no matter who sent them.
  *
  * @param engine its address
  * @param promptTokens of all requests that it answered

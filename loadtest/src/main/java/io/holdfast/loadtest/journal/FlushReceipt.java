@@ -3,7 +3,7 @@ package io.holdfast.loadtest.journal;
 import java.util.Optional;
 
 /**
- * How the cache came to be empty.
+ * Record of how the cache was emptied.
  *
  * @param incarnation the cache's life as the holder names it, empty if it does not
  * @param flushes how many it took

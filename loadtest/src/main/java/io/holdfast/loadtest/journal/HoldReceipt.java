@@ -1,17 +1,17 @@
 package io.holdfast.loadtest.journal;
 
 /**
- * What was really done in a hold step.
+ * Record of what was really done in a hold step.
  *
- * @param id names the hold to whoever releases it; empty when there is none
- * @param reason the words of whoever holds
+ * @param id name by which the hold is released; empty when there is none
+ * @param reason in the holder's words
  */
 public record HoldReceipt(Kind kind, String id, int wantedBlocks, int heldBlocks, long heldTokens, String reason) {
     /** The ways in which a hold step can go. */
     public enum Kind {
         /** Some of the prefix or all of it is held. */
         HELD,
-        /** A hold was asked for and nothing is held. */
+        /** A hold was requested and nothing is held. */
         NOT_HELD,
         /** Something was switched on that claims to hold nothing. */
         SWITCHED,

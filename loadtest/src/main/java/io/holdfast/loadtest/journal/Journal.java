@@ -18,12 +18,12 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The append-only record of a run: one line of JSON for what was decided before it, one for each leg with all stamps, and
- * one for each pair that was voided and each time that the run was resumed.
+ * The append-only record of a run: one line of JSON for what was decided before it, one for each leg with all stamps,
+ * and one for each pair that was voided and each time that the run was resumed.
  *
- * <p>Each line is on disk before the run goes on, so a run that is killed loses the leg under way and nothing else. Nothing
- * that was written whole is ever written over. Whoever writes holds a lock on the file, which ends with its process however
- * that ends.
+ * <p>Each line is on disk before the run goes on, so a run that is killed loses the leg under way and nothing else.
+ * Nothing that was written whole is ever written over. The writer holds a lock on the file, which ends with its process
+ * however that ends.
  */
 public final class Journal implements AutoCloseable {
     private final Path file;
@@ -57,7 +57,7 @@ public final class Journal implements AutoCloseable {
         }
     }
 
-    /** Opens a journal to go on with it. A last line that was torn is dropped; whoever writes to it already is an error. */
+    /** Opens a journal to go on with it. Drops a torn last line; throws if another process writes to it already. */
     public static Reopened reopen(Path file) {
         try {
             FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE);
@@ -97,7 +97,7 @@ public final class Journal implements AutoCloseable {
         }
     }
 
-    /** Absent where another holds it. */
+    /** Takes the lock; absent where another holds it. */
     private static Optional<FileLock> tryLock(FileChannel channel) throws IOException {
         try {
             return Optional.ofNullable(channel.tryLock());
@@ -106,9 +106,9 @@ public final class Journal implements AutoCloseable {
         }
     }
 
-    /** Whether a load test that still runs writes to it, on this machine. */
+    /** Returns true if a load test that still runs writes to the file, on this machine. */
     public static boolean isBeingWritten(Path file) {
-        // Locks are asked for on a channel that could write, since that is the kind the writer has; nothing is written.
+        // The lock is requested on a channel that could write, since the writer has that kind; nothing is written.
         try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
             Optional<FileLock> lock = tryLock(channel);
             if (lock.isPresent()) {
@@ -118,7 +118,7 @@ public final class Journal implements AutoCloseable {
         } catch (NoSuchFileException e) {
             throw missing(file, e);
         } catch (IOException e) {
-            // One that may be read only is not being written by whoever asks, and by nobody else as far as one can
+            // A file that may only be read is not being written by this process, and by nobody else as far as one can
             // tell.
             return false;
         }
@@ -145,8 +145,8 @@ public final class Journal implements AutoCloseable {
     }
 
     /**
-     * Says that the pair whose leg was written last does not count, for what happened around it, and runs again at the end
-     * of its round.
+     * Says that the pair whose leg was written last does not count, for what happened around it, and runs again at the
+     * end of its round.
      *
      * @param reason in one clause
      */
@@ -202,8 +202,8 @@ public final class Journal implements AutoCloseable {
     }
 
     /**
-     * How often, before the leg that stands, pairs had to be run again: resumes and voided pairs together, as the salt of its
-     * texts counts them.
+     * Returns how often pairs had to be run again before the leg that stands: resumes and voided pairs together, as the
+     * salt of its texts counts them.
      */
     public static int repeatsBefore(Path file, LegRecord leg) {
         return reading(file).repeatsBefore(leg);
@@ -249,7 +249,7 @@ public final class Journal implements AutoCloseable {
     public record Reopened(Journal journal, Contents contents) {}
 
     /**
-     * What a journal holds.
+     * Contents of a journal.
      *
      * @param header with the slot that the rehearsal led to
      * @param legs those that stand, in the order in which they ran; of the last life perhaps not all
@@ -272,7 +272,7 @@ public final class Journal implements AutoCloseable {
             warnings = List.copyOf(warnings);
         }
 
-        /** Of a run that went through. */
+        /** Creates the contents of a run that went through. */
         public Contents(RunHeader header, List<LegRecord> legs, List<String> warnings) {
             this(header, legs, new LifeOrder(header).lives(), List.of(), 0, true, warnings);
         }
@@ -282,22 +282,22 @@ public final class Journal implements AutoCloseable {
             return Journal.wholePairs(header, legs);
         }
 
-        /** The same to go on with. */
+        /** Returns the order of the lives, in a form that can be continued. */
         public LifeOrder lifeOrder() {
             return new LifeOrder(header, order);
         }
 
-        /** How many lives, in their order, are finished. */
+        /** Returns the number of finished lives, in their order. */
         public int finishedLives() {
             return legs.size() / header.legsOf(header.firstLife()).size();
         }
 
-        /** How many legs of the life after those are there. */
+        /** Returns the number of legs that the first unfinished life has so far. */
         public int legsOfNextLife() {
             return legs.size() % header.legsOf(header.firstLife()).size();
         }
 
-        /** How many pairs were voided by their surroundings so far. */
+        /** Returns the number of pairs that their surroundings voided so far. */
         public int repeats() {
             return (int) voided.stream().filter(VoidedPair::bySurroundings).count();
         }

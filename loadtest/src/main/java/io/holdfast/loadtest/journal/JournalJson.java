@@ -127,7 +127,7 @@ final class JournalJson {
         /** A leg of a journal of that format; what an older one has no word for is absent. */
         LegRecord leg(int format) throws IOException {
             if (content instanceof ObjectNode leg) {
-                // Came without formats of their own: whoever does not know them loses nothing of the rest.
+                // Came without formats of their own: a reader that does not know them loses nothing of the rest.
                 leg.putIfAbsent("serverLog", leg.nullNode());
                 leg.putIfAbsent("shares", leg.arrayNode());
                 if (leg.path("serverLog") instanceof ObjectNode log) {

@@ -6,7 +6,7 @@ import java.io.IOException;
 public final class JournalLines {
     private JournalLines() {}
 
-    /** One line, without its end. */
+    /** Returns one line, without its end. */
     public static String text(Object content) {
         return JournalJson.text(content);
     }

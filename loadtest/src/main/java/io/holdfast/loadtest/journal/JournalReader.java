@@ -20,17 +20,17 @@ import java.util.stream.IntStream;
  * What is believed of a journal
  * =============================
  *
- * The first line says which legs will follow, in which order. So each line after it can be only one of few: the next leg,
- * the voiding of the pair under way or just finished, or the note that the run was resumed. A pair that its surroundings
- * voided comes again at the end of its round, and never more of them than the first line allows. Any other line means that the file
- * is not what one run wrote, and a leg that stands twice would make every interval too narrow. It is refused by the number
- * of its line, with what is sound before it.
+ * The first line says which legs will follow, in which order. So each line after it can be only one of few: the next
+ * leg, the voiding of the pair under way or just finished, or the note that the run was resumed. A pair that its
+ * surroundings voided comes again at the end of its round, and never more of them than the first line allows. Any other
+ * line means that the file is not what one run wrote, and a leg that stands twice would make every interval too narrow.
+ * It is refused by the number of its line, with what is sound before it.
  *
- * Whose line it is. Each line names the run by a hash over the first line, so lines of two runs cannot be mixed even where
- * both had the same plan, and a first line that was changed afterwards has no legs any more.
+ * Whose line it is. Each line names the run by a hash over the first line, so lines of two runs cannot be mixed even
+ * where both had the same plan, and a first line that was changed afterwards has no legs any more.
  *
- * Torn. A line is written with its line feed last. A tail without one was cut off by a kill: it is left out, and the pair
- * that it belongs to is not finished.
+ * Torn. A line is written with its line feed last. A tail without one was cut off by a kill: it is left out, and the
+ * pair that it belongs to is not finished.
  */
 
 /** Reads a journal line by line, and refuses the first line that cannot stand where it stands. */
@@ -70,7 +70,7 @@ final class JournalReader {
         return HexFormat.of().formatHex(hash, 0, ID_BYTES);
     }
 
-    /** What the bytes of a journal say. */
+    /** Reads the bytes of a journal. */
     static Read read(Path file, byte[] bytes) {
         int end = bytes.length;
         while (end > 0 && bytes[end - 1] != '\n') {
@@ -254,7 +254,7 @@ final class JournalReader {
                         + (number == 2 ? "it" : "them");
     }
 
-    /** What stands before a line. */
+    /** Describes what the lines before a line hold. */
     private String sound(int number) {
         long pairs = Journal.wholePairs(header, standing);
         return (number == 2
@@ -272,7 +272,7 @@ final class JournalReader {
      * @param closed whether that line has its line feed
      */
     record Read(Journal.Contents contents, List<Integer> repeatsBefore, String run, long length, boolean closed) {
-        /** Of the leg at that place; none where there is no such leg. */
+        /** Returns the repeats before the leg at that place; 0 where there is no such leg. */
         int repeatsBefore(LegRecord leg) {
             PlannedLeg place = new PlannedLeg(leg.life(), leg.order(), leg.position());
             return IntStream.range(0, repeatsBefore.size())

@@ -38,13 +38,13 @@ public record LegRecord(
         Optional<ClientHealth> client,
         Optional<ServerLog> serverLog,
         List<EngineShare> shares) {
-    /** What a problem begins with when the leg was not that of the run's server. */
+    /** Beginning of a problem where the leg was not that of the run's server. */
     public static final String ANOTHER_SERVER = "another server answered than the one that the run began with";
 
-    /** What a problem begins with when the server was not one process all through a pair, or all through a run. */
+    /** Beginning of a problem where the server was not one process throughout a pair, or throughout a run. */
     public static final String RESTARTED = "the server was restarted";
 
-    /** What a problem begins with when warm-up, hold and load have not one prefix. */
+    /** Beginning of a problem where warm-up, hold and load do not share one prefix. */
     public static final String PROMPT_MISMATCH = "prompt_mismatch:";
 
     public LegRecord {
@@ -54,7 +54,7 @@ public record LegRecord(
         own = List.copyOf(own);
     }
 
-    /** Of a client that nobody watched. */
+    /** Creates the record of a leg whose client nobody watched. */
     public LegRecord(
             int life,
             PairOrder order,
@@ -102,12 +102,12 @@ public record LegRecord(
         return with(problem, client, serverLog, value);
     }
 
-    /** The same with a reason why it is none. */
+    /** Returns the leg with a problem, the reason why it does not count. */
     public LegRecord withProblem(String why) {
         return with(Optional.of(why), client, serverLog, shares);
     }
 
-    /** The same as a leg of another life, where several runs are put together. */
+    /** Returns the leg as one of another life, for several runs that are put together. */
     public LegRecord inLife(int number) {
         return new LegRecord(
                 number,
@@ -129,7 +129,7 @@ public record LegRecord(
                 shares);
     }
 
-    /** The same with all that was sent in it changed, what the arm sent for itself as well. */
+    /** Returns the leg with all its requests changed, including those that the arm sent for itself. */
     public LegRecord withRequests(UnaryOperator<RequestRecord> change) {
         return new LegRecord(
                 life,
@@ -151,7 +151,7 @@ public record LegRecord(
                 shares);
     }
 
-    /** What is known of a leg only once it has run. */
+    /** Returns the leg with the facts that are known only after it has run. */
     private LegRecord with(
             Optional<String> ended, Optional<ClientHealth> fared, Optional<ServerLog> log, List<EngineShare> counted) {
         return new LegRecord(
@@ -174,7 +174,7 @@ public record LegRecord(
                 counted);
     }
 
-    /** Whether it is one of the two legs of a pair that counts. */
+    /** Returns true if the leg counts: it belongs to a pair that is measured, and is no burn-in. */
     public boolean isMeasured() {
         return life > 0 && position > 0;
     }
@@ -188,7 +188,7 @@ public record LegRecord(
         return Statistic.PROBE_P50.of(requests);
     }
 
-    /** Where it is in the experiment, as in {@code life 3 BP, leg 2 (pinned)}. */
+    /** Returns the leg's place in the experiment, as in {@code life 3 BP, leg 2 (pinned)}. */
     public String label() {
         return new PlannedLeg(life, order, position).label();
     }

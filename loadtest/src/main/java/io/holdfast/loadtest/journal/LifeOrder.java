@@ -4,8 +4,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The order in which the lives of a run come: that of its plan, but a pair that runs again comes after all others of its
- * round. So a round stays together in time, and a life that was repeated lies no further from the rest than it must.
+ * The order in which the lives of a run come: that of its plan, but a pair that runs again comes after all others of
+ * its round. So a round stays together in time, and a life that was repeated lies no further from the rest than it
+ * must.
  */
 public final class LifeOrder {
     private final RunHeader header;
@@ -28,7 +29,7 @@ public final class LifeOrder {
         return List.copyOf(lives);
     }
 
-    /** How many there are. */
+    /** Returns the number of lives. */
     public int size() {
         return lives.size();
     }
@@ -54,7 +55,7 @@ public final class LifeOrder {
         return lives.stream().flatMap(life -> header.legsOf(life).stream()).toList();
     }
 
-    /** From 1; the rehearsal is a round of its own before all others. */
+    /** Returns the round, from 1; the rehearsal is a round of its own before all others. */
     private int roundOf(int life) {
         int round = 0;
         int before = 0;

@@ -12,7 +12,7 @@ public record PlannedLeg(int life, PairOrder order, int position) {
         return leg.life() == life && leg.position() == position;
     }
 
-    /** Where it is in the experiment, as in {@code life 3 BP, leg 2 (pinned)}. */
+    /** Returns the leg's place in the experiment, as in {@code life 3 BP, leg 2 (pinned)}. */
     public String label() {
         return (life == 0 ? "rehearsal" : "life " + life + " " + order) + ", "
                 + (position == 0 ? "burn-in leg" : "leg " + position) + " ("

@@ -2,7 +2,7 @@ package io.holdfast.loadtest.journal;
 
 import java.util.Optional;
 
-/** What was really done when a leg was over. */
+/** Record of what was really done when a leg was over. */
 public record ReleaseReceipt(Kind kind, String reason) {
     private static final String NOTHING = "nothing was held: ";
 
@@ -10,11 +10,11 @@ public record ReleaseReceipt(Kind kind, String reason) {
     public enum Kind {
         /** The hold stood until now, and is over. */
         RELEASED,
-        /** Whoever holds had let go already: the leg ran without the hold, wholly or in part. */
+        /** The holder had released the hold already: the leg ran without it, wholly or in part. */
         LOST,
         /** The engine did not keep what it had agreed to keep. That is how its pins work, not a fault of the leg. */
         BROKEN,
-        /** The hold stood until now; what ends it was asked for and not answered, so it may stand on until the next flush. */
+        /** The hold stood until now; its end was requested and not answered, so it may stand until the next flush. */
         UNANSWERED,
         /** A sham was answered. */
         SHAM,
@@ -31,7 +31,10 @@ public record ReleaseReceipt(Kind kind, String reason) {
         return released(NOTHING + why);
     }
 
-    /** Returns the reason why the arm held nothing at the end of the leg, with these words; absent where it held, or said none. */
+    /**
+     * Returns why the arm held nothing at the end of the leg, in its own words; absent where it held, or gave no
+     * reason.
+     */
     public Optional<String> whyNothing() {
         return Optional.of(reason).filter(said -> kind == Kind.RELEASED && said.startsWith(NOTHING));
     }

@@ -8,12 +8,12 @@ import java.util.OptionalInt;
 import java.util.OptionalLong;
 
 /**
- * What became of one request. All stamps are nanoseconds since its leg began.
+ * Outcome of one request. All stamps are nanoseconds since its leg began.
  *
- * <p>There are two origins of a latency, and both are kept. From {@code sent} it is what the server took. From {@code
- * scheduled} it is what whoever wanted an answer at that time waited for it: with arrivals that do not wait for answers
- * the time that a request spent waiting in the client belongs to that, and leaving it out makes an overloaded server look
- * well.
+ * <p>A latency has two origins, and both are kept. From {@code sent} it is the time that the server took. From {@code
+ * scheduled} it is the time that a user waited who wanted an answer at that moment: with arrivals that do not wait for
+ * answers, the time that a request spends waiting in the client belongs to it, and leaving it out makes an overloaded
+ * server look well.
  *
  * @param number its place in the leg's list of requests, from 0
  * @param cycle from 1; 0 for what comes before the first flood
@@ -52,7 +52,7 @@ public record RequestRecord(
         TokenStamps tokens,
         Optional<String> output) {
 
-    /** Of whose answer nobody took a digest. */
+    /** Creates a record without a digest of the answer. */
     public RequestRecord(
             int number,
             Role role,
@@ -92,7 +92,7 @@ public record RequestRecord(
                 Optional.empty());
     }
 
-    /** Of which no more is known than when its output began and ended. */
+    /** Creates a record of which only the beginning and the end of the output are known. */
     public RequestRecord(
             int number,
             Role role,
@@ -133,14 +133,14 @@ public record RequestRecord(
     }
 
     /**
-     * Time to the first token in milliseconds, from the last byte sent. Only an OK request has one, and none has one that is
-     * not above zero: no token comes before it is asked for.
+     * Time to the first token in milliseconds, from the last byte sent. Only an OK request has one, and none has one
+     * that is not above zero: no token comes before it is requested.
      */
     public OptionalDouble ttftMillis() {
         return between(sent, firstToken);
     }
 
-    /** The same from when its turn came. */
+    /** Returns the time to the first token from when the request's turn came. */
     public OptionalDouble ttftFromScheduleMillis() {
         return between(scheduled, firstToken);
     }
@@ -150,12 +150,12 @@ public record RequestRecord(
         return between(sent, firstAnswer);
     }
 
-    /** From the last byte sent to the last token, in milliseconds. */
+    /** Returns the time from the last byte sent to the last token, in milliseconds. */
     public OptionalDouble endToEndMillis() {
         return between(sent, lastToken);
     }
 
-    /** The same from when its turn came. */
+    /** Returns the time to the last token from when the request's turn came. */
     public OptionalDouble endToEndFromScheduleMillis() {
         return between(scheduled, lastToken);
     }
@@ -169,9 +169,9 @@ public record RequestRecord(
     }
 
     /**
-     * For each token after the first chunk the gap before its chunk, divided by the tokens of that chunk, in milliseconds.
-     * Empty where the chunks do not add up to the tokens that the engine counted: then they are gaps between chunks, which
-     * {@link TokenStamps#gapsMillis} has.
+     * For each token after the first chunk the gap before its chunk, divided by the tokens of that chunk, in
+     * milliseconds. Empty where the chunks do not add up to the tokens that the engine counted: then they are gaps
+     * between chunks, which {@link TokenStamps#gapsMillis} has.
      */
     public double[] itlMillis() {
         boolean addsUp =
@@ -185,7 +185,7 @@ public record RequestRecord(
                 : OptionalDouble.empty();
     }
 
-    /** The same with all stamps counted from {@code origin}. */
+    /** Returns the record with all stamps counted from {@code origin}. */
     public RequestRecord since(long origin) {
         return new RequestRecord(
                 number,
@@ -230,7 +230,7 @@ public record RequestRecord(
                 output);
     }
 
-    /** The same with the digest of its answer. */
+    /** Returns the record with the digest of its answer. */
     public RequestRecord withOutput(String digest) {
         return new RequestRecord(
                 number,
@@ -253,7 +253,7 @@ public record RequestRecord(
                 Optional.of(digest));
     }
 
-    /** The same with another count of what the engine found. */
+    /** Returns the record with another count of cached tokens. */
     public RequestRecord withCachedTokens(int count) {
         return new RequestRecord(
                 number,

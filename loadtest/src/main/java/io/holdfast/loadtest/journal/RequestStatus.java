@@ -1,6 +1,6 @@
 package io.holdfast.loadtest.journal;
 
-/** How one request ended. Only {@link #OK} requests enter latency statistics. */
+/** Outcome of one request. Only {@link #OK} requests enter latency statistics. */
 public enum RequestStatus {
     /** The stream was whole and had at least one token. */
     OK,
@@ -12,7 +12,7 @@ public enum RequestStatus {
     BROKEN_STREAM,
     /** The stream was not over in time. */
     TIMED_OUT,
-    /** What it says cannot be: output that was there before the request was sent, or more tokens cached than it has. */
+    /** The record contradicts itself: output before the request was sent, or more cached tokens than the prompt has. */
     IMPOSSIBLE,
     /** Its turn came while as many requests as the client has connections for were under way, so it was never sent. */
     NOT_SENT

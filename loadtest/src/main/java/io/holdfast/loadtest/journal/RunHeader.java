@@ -12,7 +12,7 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * What was decided before the first leg: enough to judge the legs again.
+ * Decisions made before the first leg: enough to judge the legs again.
  *
  * @param format of the journal that it heads
  * @param startedAt date and time in UTC, for people
@@ -21,7 +21,7 @@ import java.util.stream.Stream;
  * @param claimsHold whether pinned legs claim to keep the prefix
  * @param repeatPairs how many pairs may be voided by their surroundings and run again
  * @param slotAdapts whether the slot becomes longer where the rehearsal shows that it has to
- * @param options what was asked for beside all that, by the names of the command's options, so that it can be asked for
+ * @param options further settings of the run, by the names of the command's options, so that they can be given
  *     again; and what it was measured on, under names of its own; nothing that is secret
  */
 public record RunHeader(
@@ -56,31 +56,31 @@ public record RunHeader(
 
     private static final long NANOS_OF_A_MILLI = 1_000_000;
 
-    /** Among what tells about the client: the nonce of what each leg's texts begin with, where they do. */
+    /** Client fact: the nonce of what each leg's texts begin with, if they are salted. */
     public static final String SALT = "salt";
 
-    /** Among what tells about the client: the names of the headers that were sent, where there were any. */
+    /** Client fact: the names of the headers that were sent, if any. */
     public static final String HEADERS = "headers";
 
-    /** Among what tells about the client: that answers end where the model ends them, where they do. */
+    /** Client fact: answers end where the model ends them. */
     public static final String ENDS = "answersEnd";
 
-    /** Among the options: the other numbers that a run is judged by, separated by commas. */
+    /** Option: the other numbers that a run is judged by, separated by commas. */
     public static final String ALSO_JUDGE = "also-judge";
 
-    /** Among the options: that pinned legs are served by a server which another command started. */
+    /** Option: the command that starts another server for pinned legs. */
     public static final String ARM_SERVER = "arm-server-command";
 
-    /** Among the options: after what the server is started anew, where that is not a pair. */
+    /** Option: the span after which the server is started anew, if it is not a pair. */
     public static final String RESTART_PER = "restart-per";
 
-    /** That each leg has a process of its own. */
+    /** Value of {@link #RESTART_PER} where each leg has a process of its own. */
     public static final String LEG = "leg";
 
-    /** What the names of the options begin with that say what the run was measured on. */
+    /** Beginning of the option names that say what the run was measured on. */
     public static final String ENVIRONMENT = "environment.";
 
-    /** Among the options: the profiler that the server ran under. */
+    /** Option: the profiler that the server ran under. */
     public static final String PROFILER = "server-wrapper";
 
     public RunHeader {
@@ -88,7 +88,7 @@ public record RunHeader(
         options = Map.copyOf(options);
     }
 
-    /** Of a run that nobody can go on with by its journal alone. */
+    /** Creates the header of a run that nobody can resume by its journal alone. */
     public RunHeader(
             int format,
             String startedAt,
@@ -132,14 +132,16 @@ public record RunHeader(
                 Map.of());
     }
 
-    /** The same once the rehearsal is over, whose calls may need a longer slot; the same for whoever reads its legs. */
+    /**
+     * Returns the header after the rehearsal, whose calls may need a longer slot; a reader of its legs gets the same.
+     */
     public RunHeader afterRehearsal(List<LegRecord> rehearsal) {
         long slowest = rehearsal.stream().mapToLong(LegRecord::holdNanos).max().orElse(0);
         long needed = Math.ceilDiv(ROOM * slowest, NANOS_OF_A_MILLI);
         return slotAdapts && needed > slotMillis ? withSlotMillis(needed) : this;
     }
 
-    /** The same for the legs of several runs put together; whether any of them held. */
+    /** Returns the header for the legs of several runs put together; {@code holds} if any of them held. */
     public RunHeader of(CrossoverPlan whole, boolean holds) {
         return with(whole, slotMillis, holds);
     }
@@ -185,7 +187,7 @@ public record RunHeader(
         };
     }
 
-    /** How many legs of each life are measured. */
+    /** Returns the number of measured legs of each life. */
     public int measuredLegsOfALife() {
         return orderOf(0).legs();
     }
@@ -222,12 +224,12 @@ public record RunHeader(
                 .toList();
     }
 
-    /** Whether each leg had a server process of its own. */
+    /** Returns true if each leg had a server process of its own. */
     public boolean freshLegs() {
         return options.containsKey(ARM_SERVER) || LEG.equals(options.get(RESTART_PER));
     }
 
-    /** What the run was measured on, by name: machine, GPUs, versions; empty where nobody looked. */
+    /** Returns what the run was measured on, by name: machine, GPUs, versions; empty where nobody looked. */
     public Map<String, String> environment() {
         Map<String, String> environment = new TreeMap<>();
         options.forEach((name, value) -> {
@@ -243,7 +245,7 @@ public record RunHeader(
         return Optional.ofNullable(options.get(PROFILER));
     }
 
-    /** Whether texts were told apart by a salt in place of emptying the cache. */
+    /** Returns true if a salt told texts apart, in place of emptying the cache. */
     public boolean isSalted() {
         return client.containsKey(SALT);
     }

@@ -4,13 +4,14 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What the server wrote while a leg ran, as far as the leg has to answer for it.
+ * Lines that the server wrote while a leg ran, as far as the leg has to answer for them.
  *
  * @param errors the first and the last line that tells of an error, cut to a length
  * @param errorLines how many such lines there were
  * @param shortages the same of lines that tell that running requests were put back for lack of memory
  * @param shortageLines how many of these
- * @param prefills lines that tell of a batch of prompts and how much of it was cached, of the load after the hold step alone
+ * @param prefills lines that tell of a batch of prompts and how much of it was cached, of the load after the hold step
+ *     alone
  * @param cachedTokens what these tell together
  */
 public record ServerLog(
@@ -25,12 +26,12 @@ public record ServerLog(
         shortages = List.copyOf(shortages);
     }
 
-    /** Of a server that tells of no batches. */
+    /** Creates the log of a server that tells of no batches. */
     public ServerLog(List<String> errors, int errorLines, List<String> shortages, int shortageLines) {
         this(errors, errorLines, shortages, shortageLines, 0, 0);
     }
 
-    /** This, which came before the load of a leg, and what came with it: batches are those of the load alone. */
+    /** Adds what came with the load of a leg to this, which came before it: batches are those of the load alone. */
     public ServerLog thenOfTheLoad(ServerLog load) {
         return new ServerLog(
                 firstAndLast(errors, load.errors),

@@ -26,7 +26,7 @@ public enum Statistic {
         this.text = text;
     }
 
-    /** Absent when no request that counts was OK. */
+    /** Reduces the requests that count to a number; absent when none of these was OK. */
     public OptionalDouble of(List<RequestRecord> requests) {
         return reduced(requests, sample -> switch (this) {
             case PROBE_P50 -> median(sample);
@@ -45,12 +45,12 @@ public enum Statistic {
         return reduced(requests, Statistic::median);
     }
 
-    /** Whether requests of a flood count. */
+    /** Returns true if requests of a flood count. */
     public boolean takesFloods() {
         return floods;
     }
 
-    /** What it is, in a few words. */
+    /** Returns a description of a few words. */
     public String text() {
         return text;
     }

@@ -22,7 +22,7 @@ public record Step(Kind kind, int cycle, long began, long ended) {
         HOLD,
         /** Unrelated prompts press on the cache. */
         FLOOD,
-        /** The prefix is asked for again. */
+        /** The prefix is requested again. */
         PROBE,
         /** The hold ends, or a sham of that. */
         RELEASE

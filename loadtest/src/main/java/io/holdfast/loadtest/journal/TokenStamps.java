@@ -54,7 +54,7 @@ public record TokenStamps(@JsonValue String text) {
         return text.isEmpty() ? new String[0] : text.split(" ");
     }
 
-    /** How many tokens each chunk brought. */
+    /** Returns the number of tokens that each chunk brought. */
     public int[] tokens() {
         return Arrays.stream(chunks())
                 .mapToInt(chunk -> {
@@ -75,7 +75,7 @@ public record TokenStamps(@JsonValue String text) {
                 .toArray();
     }
 
-    /** For each token after the first chunk its share of the gap before its chunk, in milliseconds. */
+    /** Returns, for each token after the first chunk, its share of the gap before its chunk, in milliseconds. */
     public double[] perTokenMillis() {
         double[] gaps = gapsMillis();
         int[] tokens = tokens();

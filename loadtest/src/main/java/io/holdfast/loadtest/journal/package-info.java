@@ -1,5 +1,5 @@
 /**
- * What was decided before a run and what happened in it, as records, and the append-only file that holds them.
+ * Records of what was decided before a run and what happened in it, and the append-only file that holds them.
  *
  * <p>Nothing here runs, sends or judges. The components of these records are the file's format: a change to them needs
  * another {@code RunHeader.FORMAT}.

@@ -11,16 +11,16 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
- * What configurations that failed have in common, and which ones beside them did not.
+ * Levels that failing configurations have in common, and the neighbours of these that did not fail.
  *
- * <p>A configuration is a list of levels, one of each factor, as batch 2, warm, streaming, 1024. Levels of a factor have an order,
- * that in which they first come: beside a level are the one before and the one after it.
+ * <p>A configuration is a list of levels, one of each factor, as batch 2, warm, streaming, 1024. Levels of a factor
+ * have an order, that in which they first come: beside a level are the one before and the one after it.
  *
  * @param factors names of what varies
  * @param outcomes of each configuration, in the order in which they ran
  */
 public record FailurePattern(List<String> factors, Map<List<String>, Outcome> outcomes) {
-    /** How often a configuration ran, and how often that failed. */
+    /** Number of times that a configuration ran, and that it failed. */
     public record Outcome(int failed, int passes) {
         Outcome plus(boolean another) {
             return new Outcome(failed + (another ? 1 : 0), passes + 1);
@@ -32,7 +32,7 @@ public record FailurePattern(List<String> factors, Map<List<String>, Outcome> ou
         outcomes = Collections.unmodifiableMap(new LinkedHashMap<>(outcomes));
     }
 
-    /** Of configurations that ran one after the other, each with whether it failed. */
+    /** Counts configurations that ran one after the other; the value is true if that run failed. */
     public static FailurePattern of(List<String> factors, List<Map.Entry<List<String>, Boolean>> runs) {
         Map<List<String>, Outcome> outcomes = new LinkedHashMap<>();
         runs.forEach(run -> outcomes.merge(
@@ -40,7 +40,7 @@ public record FailurePattern(List<String> factors, Map<List<String>, Outcome> ou
         return new FailurePattern(factors, outcomes);
     }
 
-    /** Those that failed at least once. */
+    /** Returns the configurations that failed at least once. */
     public Map<List<String>, Outcome> failing() {
         Map<List<String>, Outcome> failing = new LinkedHashMap<>();
         outcomes.forEach((configuration, outcome) -> {
@@ -51,7 +51,10 @@ public record FailurePattern(List<String> factors, Map<List<String>, Outcome> ou
         return failing;
     }
 
-    /** Of each factor that tells failing configurations from others, the levels that they have; others are left out. */
+    /**
+     * Returns the levels of failing configurations for each factor that tells them from others; other factors are left
+     * out.
+     */
     public Map<String, List<String>> common() {
         Map<String, List<String>> common = new LinkedHashMap<>();
         for (int factor = 0; factor < factors.size(); factor++) {
@@ -64,7 +67,7 @@ public record FailurePattern(List<String> factors, Map<List<String>, Outcome> ou
         return common;
     }
 
-    /** In the order of all levels. */
+    /** Returns the levels of a factor, in the order of all its levels. */
     private List<String> levels(int factor, Set<List<String>> of) {
         Set<String> all = new LinkedHashSet<>();
         outcomes.keySet().forEach(configuration -> all.add(configuration.get(factor)));

@@ -7,15 +7,15 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * What one load came to, whoever measured it.
+ * Result of one load, no matter what measured it.
  *
  * @param id path-like and stable within a suite, as {@code b2/warm/streaming/1024tok/pass1}
  * @param workload its name, for people
- * @param workloadId SHA-256 over all that was asked for; absent where another tool measured and did not say
+ * @param workloadId SHA-256 over all that was requested; absent where another tool measured and did not report it
  * @param source what measured it, as {@code holdfast 0.1.0} or {@code vllm bench serve}
  * @param settings of the server and of the load, by name, as {@code concurrency} or {@code variant}
  * @param requests all that were planned to be sent
- * @param failures how many were not answered well, by what was said
+ * @param failures number of requests that were not answered well, by message
  * @param notes what has to be known before the measures are believed, a sentence each
  */
 public record LoadResult(

@@ -30,16 +30,16 @@ public record Measures(Map<Metric, Double> values) {
         values = Collections.unmodifiableMap(new LinkedHashMap<>(values));
     }
 
-    /** Those of a list of requests, with the usual percentiles and no limits. */
+    /** Computes the measures of a list of requests, with the usual percentiles and no limits. */
     public static Measures of(List<RequestRecord> requests) {
         return of(requests, PERCENTILES, Optional.empty());
     }
 
     /**
-     * Those of a list of requests.
+     * Computes the measures of a list of requests.
      *
      * @param percentiles as 50 or 99.9
-     * @param slo what a request has to keep to count into goodput, where that is asked for
+     * @param slo limits that a request has to keep to count into goodput, where goodput is wanted
      */
     public static Measures of(List<RequestRecord> requests, List<Double> percentiles, Optional<Slo> slo) {
         List<RequestRecord> ok = requests.stream().filter(RequestRecord::isOk).toList();
@@ -86,14 +86,17 @@ public record Measures(Map<Metric, Double> values) {
                         .sum());
     }
 
-    /** Those of single values in milliseconds, whoever measured them; none where there are no values. */
+    /**
+     * Computes the metrics of single values in milliseconds, no matter what measured them; empty where there are no
+     * values.
+     */
     public static Map<Metric, Double> of(Quantity quantity, double[] values) {
         Map<Metric, Double> all = new LinkedHashMap<>();
         reduce(quantity, Arrays.stream(values).sorted().toArray(), PERCENTILES, all);
         return all;
     }
 
-    /** Adds what an engine told of its cache. */
+    /** Adds what an engine reported about its cache. */
     public Measures with(CacheEvents events) {
         Map<Metric, Double> all = new LinkedHashMap<>(values);
         all.put(Metric.BLOCKS_STORED, (double) events.stored());
@@ -124,7 +127,7 @@ public record Measures(Map<Metric, Double> values) {
         values.put(Metric.max(quantity), sorted[sorted.length - 1]);
     }
 
-    /** From the first sent to the last token, of those that were answered. */
+    /** Returns the seconds from the first request sent to the last token, among those that were answered. */
     private static OptionalDouble seconds(List<RequestRecord> ok) {
         long first = ok.stream().mapToLong(RequestRecord::sent).min().orElse(0);
         long last = ok.stream()

@@ -12,27 +12,28 @@ import java.util.stream.Stream;
 /**
  * A number that a load is summed up by.
  *
- * <p>Those of a {@link Quantity} are named by it and by what its values are reduced to, as {@code ttft_p50}, {@code itl_mean}
- * or {@code e2e_p99.9}; quantiles are those of Hyndman and Fan's definition 7, and a standard deviation is that of a sample.
+ * <p>Those of a {@link Quantity} are named by it and by what its values are reduced to, as {@code ttft_p50}, {@code
+ * itl_mean} or {@code e2e_p99.9}; quantiles are those of Hyndman and Fan's definition 7, and a standard deviation is
+ * that of a sample.
  *
  * @param name in files
  */
 public record Metric(String name, Unit unit, Better better) {
-    /** Which direction is an improvement. */
+    /** Direction of an improvement. */
     public enum Better {
         LOWER,
         HIGHER,
         NEITHER
     }
 
-    /** What its values are counted in. */
+    /** Unit that values are counted in. */
     public enum Unit {
         MILLIS("ms"),
         SECONDS("s"),
         REQUESTS_PER_SECOND("req/s"),
         TOKENS_PER_SECOND("tok/s"),
         TOKENS("tokens"),
-        /** Of 1. */
+        /** A fraction of 1. */
         SHARE(""),
         COUNT("");
 
@@ -42,7 +43,7 @@ public record Metric(String name, Unit unit, Better better) {
             this.text = text;
         }
 
-        /** As it stands behind a number. */
+        /** Returns the unit as it stands behind a number. */
         public String text() {
             return text;
         }
@@ -59,31 +60,31 @@ public record Metric(String name, Unit unit, Better better) {
     /** Tokens of prompts and answers in a second. */
     public static final Metric TOTAL_THROUGHPUT = new Metric("total_throughput", Unit.TOKENS_PER_SECOND, Better.HIGHER);
 
-    /** What a file calls throughput that does not say of what. */
+    /** Throughput in a file that does not say of what. */
     public static final Metric THROUGHPUT = new Metric("throughput", Unit.COUNT, Better.HIGHER);
 
     /** Requests in a second that were answered within all limits of a {@link Slo}. */
     public static final Metric GOODPUT = new Metric("goodput", Unit.REQUESTS_PER_SECOND, Better.HIGHER);
 
-    /** Of all requests, those that were. */
+    /** Share of all requests that were answered within all limits. */
     public static final Metric GOOD_SHARE = new Metric("good_share", Unit.SHARE, Better.HIGHER);
 
-    /** From the first request sent to the last token. */
+    /** Time from the first request sent to the last token. */
     public static final Metric DURATION = new Metric("duration", Unit.SECONDS, Better.LOWER);
 
     /** Requests that were not answered well. */
     public static final Metric ERRORS = new Metric("errors", Unit.COUNT, Better.LOWER);
 
-    /** Of all tokens of prompts, those that the server had cached. */
+    /** Share of all prompt tokens that the server had cached. */
     public static final Metric CACHED_SHARE = new Metric("cached_share", Unit.SHARE, Better.HIGHER);
 
-    /** Blocks of the GPU's cache that the engine said it stored. */
+    /** Blocks of the GPU's cache that the engine reported as stored. */
     public static final Metric BLOCKS_STORED = new Metric("blocks_stored", Unit.COUNT, Better.NEITHER);
 
-    /** Blocks of the GPU's cache that the engine said it removed. */
+    /** Blocks of the GPU's cache that the engine reported as removed. */
     public static final Metric BLOCKS_REMOVED = new Metric("blocks_removed", Unit.COUNT, Better.NEITHER);
 
-    /** Times that the engine said it emptied the cache. */
+    /** Times that the engine reported that it emptied the cache. */
     public static final Metric CACHE_CLEARS = new Metric("cache_clears", Unit.COUNT, Better.NEITHER);
 
     /** Mean tokens of a prompt, as the server counts them. */
@@ -95,10 +96,10 @@ public record Metric(String name, Unit unit, Better better) {
     /** The mean number of requests under way. */
     public static final Metric CONCURRENCY = new Metric("concurrency_mean", Unit.COUNT, Better.NEITHER);
 
-    /** Of two users the time to the first token of the one who asks first. */
+    /** Time to the first token of the user who asks first of two. */
     public static final Metric USER_A_TTFT = new Metric("user_a_ttft", Unit.MILLIS, Better.LOWER);
 
-    /** Of two users the time to the first token of the second, from when the first one asked. */
+    /** Time to the first token of the second of two users, from when the first one asked. */
     public static final Metric USER_B_TTFT_FROM_WALL_START =
             new Metric("user_b_ttft_from_wall_start", Unit.MILLIS, Better.LOWER);
 
@@ -184,7 +185,10 @@ public record Metric(String name, Unit unit, Better better) {
                 : unit == Unit.COUNT || unit == Unit.SHARE ? "the client's count" : "the client's clock";
     }
 
-    /** A value as tables have it: TTFT and gaps in whole milliseconds, whole answers in seconds, throughput with one decimal. */
+    /**
+     * A value as tables have it: TTFT and gaps in whole milliseconds, whole answers in seconds, throughput with one
+     * decimal.
+     */
     public String shown(double value) {
         return switch (unit) {
             case MILLIS ->
@@ -198,7 +202,7 @@ public record Metric(String name, Unit unit, Better better) {
         };
     }
 
-    /** What it is called in a sentence or at the head of a column, as {@code TTFT P50}. */
+    /** Returns the name for a sentence or the head of a column, as {@code TTFT P50}. */
     public String title() {
         return Arrays.stream(name.split("_", -1))
                 .map(word -> ABBREVIATION.matcher(word).matches() ? word.toUpperCase(Locale.ROOT) : word)

@@ -5,29 +5,29 @@ import java.util.Arrays;
 import java.util.Optional;
 import java.util.stream.DoubleStream;
 
-/** What single requests have one or more values of, in milliseconds. */
+/** A time, in milliseconds, of which a single request has one or more values. */
 public enum Quantity {
-    /** From the last byte sent to the first output. */
+    /** Time from the last byte sent to the first output. */
     TTFT("ttft"),
-    /** The same from when the request's turn came. */
+    /** Time to the first output from when the request's turn came. */
     TTFT_SCHEDULED("ttft_scheduled"),
-    /** To the first output that is not reasoning. */
+    /** Time to the first output that is not reasoning. */
     TTFO("ttfo"),
-    /** Before each token after the first chunk, the gap of its chunk shared among the tokens of that chunk. */
+    /** Gap before each token after the first chunk: the gap of its chunk shared among the chunk's tokens. */
     ITL("itl"),
-    /** Between chunks, however many tokens they have. */
+    /** Time between chunks, however many tokens they have. */
     ICL("icl"),
-    /** For each token after the first, the mean of a request. */
+    /** Mean time of a request for each token after the first. */
     TPOT("tpot"),
-    /** From the last byte sent to the last token; the end of the stream comes after it. */
+    /** Time from the last byte sent to the last token; the end of the stream comes after it. */
     E2E("e2e"),
-    /** The same from when the request's turn came. */
+    /** Time to the last token from when the request's turn came. */
     E2E_SCHEDULED("e2e_scheduled"),
-    /** To the first chunk of any kind, which in a chat may tell the role alone; of tools that stamp that. */
+    /** Time to the first chunk of any kind, which in a chat may tell the role alone; only of tools that stamp it. */
     FIRST_CHUNK("first_chunk"),
-    /** From the last byte sent to the end of the stream; of tools that stamp that. */
+    /** Time from the last byte sent to the end of the stream; only of tools that stamp it. */
     STREAM("stream"),
-    /** How long after its turn a request was sent. */
+    /** Time from a request's turn to its sending. */
     SCHEDULE_LAG("schedule_lag");
 
     private final String word;
@@ -36,7 +36,7 @@ public enum Quantity {
         this.word = word;
     }
 
-    /** As metrics' names begin. */
+    /** Returns the word that metrics' names begin with. */
     public String word() {
         return word;
     }

@@ -24,13 +24,14 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * The results of a suite of loads in one JSON file. Each has its measures by their names at its own top level; what was not
- * measured is not there.
+ * The results of a suite of loads in one JSON file. Each has its measures by their names at its own top level; what was
+ * not measured is not there.
  *
  * @param suite what was run
  * @param model that the server served
  * @param startedAt date and time in UTC
- * @param environment what is known of the machine and the server, by name; {@code unknown} where it could not be found out
+ * @param environment what is known of the machine and the server, by name; {@code unknown} where it could not be found
+ *     out
  */
 public record ResultFile(
         String suite, String model, String startedAt, Map<String, String> environment, List<LoadResult> results) {
@@ -79,7 +80,7 @@ public record ResultFile(
         }
     }
 
-    /** As it stands in its file. */
+    /** Returns the text of the file. */
     public String text() {
         ObjectNode root = JSON.createObjectNode()
                 .put("format", FORMAT)
@@ -111,7 +112,7 @@ public record ResultFile(
         result.measures().values().keySet().forEach(metric -> sources.put(metric.name(), result.method(metric)));
     }
 
-    /** Reads one; what is wrong with it is said in a sentence. */
+    /** Reads a file; the exception says in a sentence what is wrong with it. */
     public static ResultFile read(Path file) {
         JsonNode root;
         try {

@@ -10,7 +10,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What a request has to keep to count as answered well enough: every limit that is given.
+ * Limits that a request has to keep to count as answered well enough: every limit that is given.
  *
  * @param limits milliseconds by quantity, each of one that a request has one value of
  */
@@ -38,7 +38,7 @@ public record Slo(Map<Quantity, Double> limits) {
         return new Slo(limits);
     }
 
-    /** Whether a request was answered, and within all limits. */
+    /** Returns true if a request was answered, and within all limits. */
     boolean isMetBy(RequestRecord request) {
         return request.isOk()
                 && limits.entrySet().stream().allMatch(limit -> {

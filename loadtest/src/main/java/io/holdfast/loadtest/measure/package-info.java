@@ -1,6 +1,6 @@
 /**
- * What one load comes to, in numbers that can be compared: metrics with their units and direction, the measures of a list of
- * requests, and the files that hold such results.
+ * Results of one load, in numbers that can be compared: metrics with their units and direction, the measures of a list
+ * of requests, and the files that hold these results.
  *
  * <p>Nothing here sends or judges anything: an effect with an interval is the analysis', and needs arms.
  */

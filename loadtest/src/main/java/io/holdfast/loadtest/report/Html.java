@@ -28,7 +28,7 @@ final class Html {
         return page;
     }
 
-    /** What a server, a user or a journal wrote, as text. */
+    /** Returns as plain text what a server, a user or a journal wrote. */
     static String escaped(String text) {
         return text.replaceAll("[\\p{Cntrl}&&[^\n\t]]", "?")
                 .replace("&", "&amp;")
@@ -37,7 +37,9 @@ final class Html {
                 .replace("\"", "&quot;");
     }
 
-    /** A sentence, whose negative numbers get a minus as long as a plus, and whose numbers keep their units beside them. */
+    /**
+     * A sentence, whose negative numbers get a minus as long as a plus, and whose numbers keep their units beside them.
+     */
     static String prose(String sentence) {
         return escaped(
                 sentence.replaceAll("(?<![\\w.])-(?=\\d)", "\u2212").replaceAll("(?<=\\d) (?=%|ms\\b)", "\u00a0"));
@@ -68,7 +70,7 @@ final class Html {
                 + "</ul>");
     }
 
-    /** A table whose rows begin with their names; it scrolls by itself where a window is narrow. */
+    /** A table whose rows begin with their names; it scrolls on its own where a window is narrow. */
     void table(String name, List<String> heads, Stream<List<String>> rows) {
         line("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"" + escaped(name) + "\"><table>");
         line("<thead><tr>"
@@ -98,7 +100,7 @@ final class Html {
                 + "</p></figure>");
     }
 
-    /** One of a list of facts; none where nothing is known. */
+    /** Writes one of a list of facts, unless nothing is known about it. */
     void entry(String name, String value) {
         if (!value.isBlank()) {
             line("<dt>" + escaped(name) + "</dt><dd>" + escaped(value) + "</dd>");

@@ -18,8 +18,9 @@ import java.util.OptionalDouble;
 import java.util.stream.Collectors;
 
 /**
- * A result as one page that needs nothing else: no script, no font, no network. What a reader has to know stands above the
- * fold, from large to small: the answer, the effect, what a naive comparison would have said, how sure it is; below it is why.
+ * A result as one page that needs nothing else: no script, no font, no network. What a reader has to know stands above
+ * the fold, from large to small: the answer, the effect, what a naive comparison would have said, how sure it is; below
+ * it is why.
  */
 public final class HtmlReport {
     private final Result result;
@@ -234,7 +235,7 @@ public final class HtmlReport {
         page.endSection();
     }
 
-    /** Among what the level is shared out. */
+    /** Describes what the level is shared out among. */
     private String shared() {
         List<Integer> looks = header.plan().looks();
         return (looks.isEmpty()

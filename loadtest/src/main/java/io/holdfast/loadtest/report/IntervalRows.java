@@ -8,7 +8,10 @@ import java.util.OptionalDouble;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Changes with their intervals on one axis, a row each with its numbers beside it; the axis is as wide as its window allows. */
+/**
+ * Changes with their intervals on one axis, a row each with its numbers beside it; the axis is as wide as its window
+ * allows.
+ */
 final class IntervalRows {
     private static final double MOST_SHOWN = 400;
     private static final double ROOM = 0.06;

@@ -9,8 +9,9 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * A result in the form in which build servers show tests: one test for the verdict. It passes where the verdict is an answer,
- * or the one that was expected; it is skipped where the data cannot tell, since nothing failed and nothing was shown.
+ * A result in the form in which build servers show tests: one test for the verdict. It passes where the verdict is an
+ * answer, or the one that was expected; it is skipped where the data cannot tell, since nothing failed and nothing was
+ * shown.
  */
 public final class JUnitXml {
     private JUnitXml() {}

@@ -8,7 +8,9 @@ import java.util.Locale;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
 
-/** Every request of every leg as a line of CSV, in the order in which they were sent; what is unknown is an empty field. */
+/**
+ * Every request of every leg as a line of CSV, in the order in which they were sent; what is unknown is an empty field.
+ */
 public final class LegsCsv {
     private LegsCsv() {}
 
@@ -29,7 +31,7 @@ public final class LegsCsv {
                         lower(request.role()),
                         request.cycle(),
                         lower(request.status()),
-                        // Of what could not be sent there is no such moment.
+                        // A request that could not be sent has no such moment.
                         request.status() == RequestStatus.NOT_SENT
                                 ? ""
                                 : millis(OptionalDouble.of(request.sent() / 1e6)),

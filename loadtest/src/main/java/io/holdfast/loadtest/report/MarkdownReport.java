@@ -126,7 +126,7 @@ public final class MarkdownReport {
                 arm.legs()));
     }
 
-    /** What a server or a user wrote must not become a table or a link. */
+    /** Escapes what a server or a user wrote, so that it becomes no table and no link. */
     public static String escaped(String text) {
         return text.replaceAll("[\\p{Cntrl}]", " ").replaceAll("([\\\\`*_\\[\\]<>|#])", "\\\\$1");
     }

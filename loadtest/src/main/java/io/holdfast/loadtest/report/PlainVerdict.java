@@ -32,7 +32,7 @@ final class PlainVerdict {
         };
     }
 
-    /** What the name of a verdict means, for who meets it for the first time. */
+    /** Explains the name of a verdict to a reader who meets it for the first time. */
     static String meaning(Verdict verdict) {
         return switch (verdict.finding()) {
             case REAL -> "a gain that shows in both orders and is no chance";
@@ -52,7 +52,7 @@ final class PlainVerdict {
         };
     }
 
-    /** How good or bad news it is, as a name for a style; never the only sign. */
+    /** Returns the name of a style that shows how good or bad the news is; never the only sign. */
     static String mood(Result result) {
         return switch (result.verdict().finding()) {
             case REAL -> "good";
@@ -62,7 +62,9 @@ final class PlainVerdict {
         };
     }
 
-    /** The effect that the report shows, with its interval; absent where the data gives none, or says nothing about it. */
+    /**
+     * The effect that the report shows, with its interval; absent where the data gives none, or says nothing about it.
+     */
     static Optional<String> effect(Result result) {
         return measured(result)
                 .map(shown -> String.format(
@@ -109,7 +111,7 @@ final class PlainVerdict {
         };
     }
 
-    /** Of a run whose numbers nobody should quote. */
+    /** Replaces a figure of a run whose numbers nobody should quote. */
     private static Takeaway notShown(String name) {
         return new Takeaway(name, "not shown", "the figures of a void run mean nothing");
     }
@@ -123,7 +125,7 @@ final class PlainVerdict {
         };
     }
 
-    /** How far a run came that is not whole, so that nobody takes its figures for the end of it. */
+    /** Returns how far an unfinished run came, so that nobody takes its figures for final ones. */
     static Optional<String> partial(Result result) {
         int planned = result.header().legs().size();
         int there = result.legs().size();
@@ -145,7 +147,7 @@ final class PlainVerdict {
                 : "";
     }
 
-    /** What a comparison without controls would have claimed of the same server. */
+    /** Returns what a comparison without controls would have claimed of the same server. */
     static Takeaway naive(Result result) {
         Estimate estimate = result.estimate();
         String interval = estimate.naiveCi95().map(ci -> "; " + interval(ci)).orElse("");
@@ -160,7 +162,7 @@ final class PlainVerdict {
                                         : ""));
     }
 
-    /** What the same load does the second time, with nothing changed. */
+    /** Returns the difference of the same load the second time, with nothing changed. */
     static Takeaway bias(Result result) {
         if (result.verdict().finding() == Finding.INVALID) {
             return notShown("Running second alone");
@@ -175,7 +177,7 @@ final class PlainVerdict {
                                 .orElse(""));
     }
 
-    /** One plan has no A/A pairs, another none that begin with the baseline. */
+    /** Shows a change that may be unknown: one plan has no A/A pairs, another no pairs that begin with the baseline. */
     private static String known(OptionalDouble log) {
         return log.isPresent() ? change(log.getAsDouble()) : "not measured";
     }
@@ -185,7 +187,7 @@ final class PlainVerdict {
         return interval(new Interval(-delta, delta));
     }
 
-    /** How sure the answer is, in a sentence or two. */
+    /** Returns how sure the answer is, in a sentence or two. */
     static String sure(Result result) {
         Estimate estimate = result.estimate();
         CacheProof proof = result.cacheProof();
@@ -223,7 +225,7 @@ final class PlainVerdict {
         };
     }
 
-    /** What so few pairs can say at all where nothing is assumed of how they scatter. */
+    /** Describes what so few pairs can say where nothing is assumed about how they scatter. */
     private static String of(Permutation test) {
         return String.format(
                 Locale.ROOT,
@@ -239,7 +241,7 @@ final class PlainVerdict {
         return (low.equals(high) ? low : low + " to " + high) + " %";
     }
 
-    /** Round, and never more than so few pairs can bear out, whatever a formula says. */
+    /** Returns a round number, never more than so few pairs can bear out, whatever a formula says. */
     private static String oneIn(double p) {
         if (p < FEWEST) {
             return "less than 1 such run in 10,000";
@@ -249,7 +251,7 @@ final class PlainVerdict {
         return String.format(Locale.ROOT, "about 1 such run in %,.0f", Math.floor(runs / digits) * digits);
     }
 
-    /** Of a logarithm, as a percentage. */
+    /** Shows a logarithm as a percentage. */
     static String change(double log) {
         return percent(100 * Math.expm1(log));
     }
@@ -259,7 +261,7 @@ final class PlainVerdict {
         return shown.substring(1).equals("0.0 %") ? "0.0 %" : shown;
     }
 
-    /** Of logarithms, as percentages. */
+    /** Shows an interval of logarithms as percentages. */
     static String interval(Interval log) {
         return change(log.low()) + " to " + change(log.high());
     }
@@ -268,12 +270,12 @@ final class PlainVerdict {
         return value.isPresent() ? known(value, format) : "unknown";
     }
 
-    /** Nothing where it is unknown, for a field of a table that programs read. */
+    /** Returns an empty text where the value is unknown, for a field of a table that programs read. */
     static String known(OptionalDouble value, String format) {
         return value.isPresent() ? String.format(Locale.ROOT, format, value.getAsDouble()) : "";
     }
 
-    /** What is easily confused, each as a log ratio with its interval. */
+    /** A quantity that is easily confused with another, as a log ratio with its interval. */
     record Comparison(String name, String what, OptionalDouble log, Optional<Interval> ci95) {}
 
     static List<Comparison> comparisons(Result result) {

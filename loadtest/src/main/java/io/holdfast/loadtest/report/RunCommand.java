@@ -12,13 +12,16 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** The command that runs the same again, as far as a journal tells it: keys, headers and commands of an arm it never has. */
+/**
+ * The command that runs the same again, as far as a journal tells it: keys, headers and commands of an arm it never
+ * has.
+ */
 final class RunCommand {
     private static final Pattern PLAIN = Pattern.compile("[\\w./:@%+,=-]+");
 
     private static final String COMMAND = "COMMAND";
 
-    /** What an option says whose value a journal must not keep. */
+    /** Placeholders for options whose values a journal must not keep. */
     private static final Map<String, String> TO_FILL_IN =
             Map.of("arm-command", "on=" + COMMAND + " off=" + COMMAND, RunHeader.ARM_SERVER, COMMAND);
 
@@ -28,7 +31,7 @@ final class RunCommand {
 
     private RunCommand() {}
 
-    /** Absent where something else than the command began the run. */
+    /** Returns the run's command; absent where something other than the command began the run. */
     static Optional<String> of(RunHeader header) {
         Map<String, String> kept = new TreeMap<>(header.options());
         if (!kept.containsKey("url")) {
@@ -81,7 +84,7 @@ final class RunCommand {
             case REVERSED -> words.add("--order reversed");
             case BLOCKS -> words.add("--blocks abba");
             case CROSSOVER, CONTROLS, FRESH_LEGS -> {
-                // The usual plan, which a restart for each leg changes by itself.
+                // The usual plan, which a restart for each leg changes automatically.
             }
         }
         List<Integer> looks = header.plan().looks();

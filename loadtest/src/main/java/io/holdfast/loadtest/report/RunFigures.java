@@ -97,7 +97,7 @@ final class RunFigures {
                 Optional.of(svg.end()));
     }
 
-    /** From the lowest leg to the highest. */
+    /** Returns the number of legs and their range, from the lowest to the highest. */
     private String legs(Arm arm) {
         double[] sorted = measured.stream()
                 .filter(leg -> leg.arm() == arm)

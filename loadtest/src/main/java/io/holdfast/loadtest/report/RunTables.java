@@ -15,12 +15,12 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** What a run shows beside its verdict, as tables and sentences for a page and for Markdown alike. */
+/** Tables and sentences that a run shows beside its verdict, for a page and for Markdown alike. */
 public record RunTables(RunMeasures measures, boolean closed) {
-    /** Which quantities of requests a reader is shown; the JSON has all. */
+    /** Quantities of requests that a reader is shown; the JSON has all. */
     private static final Pattern SHOWN = Pattern.compile("(ttft|itl|tpot|e2e)_(mean|p[0-9.]+)");
 
-    /** Only where requests come at times of their own do they wait for their turn. */
+    /** Quantities that are shown only where requests come at times of their own, and so may wait for their turn. */
     private static final Pattern SHOWN_OF_ARRIVALS =
             Pattern.compile("((ttft|e2e)_scheduled|schedule_lag)_(mean|p[0-9.]+)");
 
@@ -96,7 +96,7 @@ public record RunTables(RunMeasures measures, boolean closed) {
         });
     }
 
-    /** One row a metric, one column an arm. */
+    /** Returns a table of one row a metric and one column an arm. */
     Table load() {
         OfAnArm baseline = measures.in(Arm.BASELINE);
         OfAnArm pinned = measures.in(Arm.PINNED);
@@ -120,7 +120,7 @@ public record RunTables(RunMeasures measures, boolean closed) {
                 : "";
     }
 
-    /** What has to be known of these figures. */
+    /** Returns what a reader has to know about these figures. */
     List<String> notes() {
         List<String> notes = new ArrayList<>();
         arms((arm, of) -> {

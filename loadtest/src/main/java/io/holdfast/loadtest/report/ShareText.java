@@ -9,12 +9,12 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
- * What goes with raw data that is handed to somebody else: how to check and repeat it, and a text for an issue with the five
- * things that whoever reads it asks for first.
+ * Texts that go with raw data handed to somebody else: how to check and repeat it, and a text for an issue with the
+ * five things that its reader asks for first.
  *
  * @param header of the run, or of the first of several
  * @param finding what was found, in a few words
- * @param hardware of the server, in the words of whoever ran it
+ * @param hardware of the server, in the words of the person who ran it
  * @param files what is handed over, the raw data first
  */
 public record ShareText(RunHeader header, String finding, Optional<String> hardware, List<RawFile> files) {
@@ -52,7 +52,7 @@ public record ShareText(RunHeader header, String finding, Optional<String> hardw
                 + ", workload `" + header.workload().id() + "`.\n";
     }
 
-    /** What the run wrote down of the machine that it ran on, as far as it knew. */
+    /** Returns what the run recorded about its machine, as far as it knew. */
     private Optional<String> recorded() {
         Map<String, String> environment = header.environment();
         String known = MACHINE.stream()
@@ -89,7 +89,7 @@ public record ShareText(RunHeader header, String finding, Optional<String> hardw
                 + header.unit() + ".";
     }
 
-    /** What to type to check what was found, and to find it again. */
+    /** Returns the commands that check the finding, and that find it again. */
     public String reproduce(String bundle) {
         String name = RunCommand.quoted(bundle);
         StringBuilder out = new StringBuilder("# To check this, and to run it again\n\n");

@@ -8,7 +8,8 @@ import java.util.Locale;
 /**
  * One small figure with two axes, as SVG that stands inside a page and takes its colours from that page's style.
  *
- * <p>It is drawn small, since a figure that is as wide as a telephone is shrunk there by little, and its text stays legible.
+ * <p>It is drawn small, since a figure that is as wide as a telephone is shrunk there by little, and its text stays
+ * legible.
  */
 final class Svg {
     static final int WIDTH = 460;
@@ -32,7 +33,7 @@ final class Svg {
         return new Svg(label, xLeast, xMost, yLeast, yMost, false);
     }
 
-    /** With an x axis on which equal distances are equal factors. */
+    /** Creates a chart with an x axis on which equal distances are equal factors. */
     static Svg logarithmic(String label, double xLeast, double xMost, double yLeast, double yMost) {
         return new Svg(label, xLeast, xMost, yLeast, yMost, true);
     }
@@ -46,7 +47,7 @@ final class Svg {
         text.format("<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\">\n", WIDTH, HEIGHT, Html.escaped(label));
     }
 
-    /** Round numbers from the least to the most, with their places. */
+    /** Returns round numbers from the least to the most. */
     static List<Double> ticks(double least, double most) {
         double step = 1e-9;
         for (double decade = 1e-9; decade <= 1e12 && (most - least) / step > MOST_STEPS; decade *= 10) {
@@ -64,7 +65,7 @@ final class Svg {
         return ticks;
     }
 
-    /** The same where equal distances are equal factors. */
+    /** Returns the ticks of an axis on which equal distances are equal factors. */
     static List<Double> factorTicks(double least, double most) {
         double[] factors = most / least > 300 ? new double[] {1} : new double[] {1, 2, 5};
         List<Double> ticks = new ArrayList<>();
@@ -106,8 +107,8 @@ final class Svg {
     }
 
     /**
-     * A number on an axis: zero has no sign, a minus is as long as a plus, and there are as many decimals as it takes to be the
-     * number of its place. On a narrow axis one place would otherwise have the number of another.
+     * A number on an axis: zero has no sign, a minus is as long as a plus, and there are as many decimals as it takes
+     * to be the number of its place. On a narrow axis one place would otherwise have the number of another.
      *
      * @param format with the fewest decimals, as {@code %+.0f %%}
      */

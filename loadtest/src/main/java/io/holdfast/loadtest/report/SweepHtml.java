@@ -25,8 +25,8 @@ import java.util.stream.DoubleStream;
 import java.util.stream.Stream;
 
 /**
- * A sweep as one page that needs nothing else. It begins with the answer over all levels; each level has the answer that its own
- * page would give.
+ * A sweep as one page that needs nothing else. It begins with the answer over all levels; each level has the answer
+ * that its own page would give.
  */
 public final class SweepHtml {
     private final Sweep sweep;
@@ -83,14 +83,14 @@ public final class SweepHtml {
         return sweep.doseResponse().flatMap(dose -> dose.refutation(delta));
     }
 
-    /** Whether the levels bear out that kept cache is the cause: it could have been refuted, and was not. */
+    /** Returns true if the levels bear out that kept cache is the cause: they could have refuted it, and did not. */
     private boolean isBorneOut() {
         return sweep.doseResponse()
                 .filter(dose -> dose.refutation(delta).isEmpty() && dose.lacks().isEmpty())
                 .isPresent();
     }
 
-    /** What the placebo leaves open; absent where it leaves nothing open. */
+    /** Returns what the placebo leaves open, if anything. */
     private Optional<String> caution() {
         return sweep.doseResponse().flatMap(dose -> dose.caution(delta));
     }
@@ -206,7 +206,7 @@ public final class SweepHtml {
                         .orElse(".");
     }
 
-    /** That of the step, or of the line where there is none. */
+    /** Returns the p value of the step, or of the line where there is no step. */
     private OptionalDouble pOfTrend() {
         return sweep.doseResponse()
                 .flatMap(dose -> switch (dose.trend()) {

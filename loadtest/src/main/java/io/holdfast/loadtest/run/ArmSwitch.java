@@ -14,42 +14,43 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * What the two arms of a load test differ in: the body of the hold step, its counterpart at the end of a leg, and nothing
- * else.
+ * Difference between the two arms of a load test: the body of the hold step, its counterpart at the end of a leg, and
+ * nothing else.
  *
- * <p>For each call that switches something on there is one that speaks to the same party and changes nothing. Called from
- * one thread; every call blocks and is bounded.
+ * <p>For each call that switches something on there is one that speaks to the same party and changes nothing. Called
+ * from one thread; every call blocks and is bounded.
  */
 public interface ArmSwitch extends AutoCloseable {
-    /** What it is, in a few words for the record. */
+    /** Returns a name of a few words for the record. */
     String name();
 
     /**
-     * Whether a pinned leg claims to keep the prefix. Only such a claim is held against what the engine says of its cache:
-     * did the baseline lose the prefix, and did the pinned legs keep it.
+     * Returns true if a pinned leg claims to keep the prefix. Only this claim is checked against what the engine says
+     * of its cache: did the baseline lose the prefix, and did the pinned legs keep it.
      */
     boolean claimsHold();
 
-    /** Asks, once the engine is there, whether it can do its work at all; a {@link LoadTestException} says why not. */
+    /** Checks, once the engine is there, that it can do its work at all; a {@link LoadTestException} says why not. */
     void prepare();
 
-    /** Whether what pinned legs do is decided by what was sent before their hold step. */
+    /** Returns true if the requests before the hold step decide what pinned legs do. */
     default boolean learns() {
         return false;
     }
 
     /**
-     * Told before the first leg about how long one takes. A hold that ends by itself ends long after that, so that a leg
-     * does not lose it, and not for hours, so that one which a killed process left behind is soon gone.
+     * Tells the switch before the first leg about how long one takes. A hold that ends automatically ends long after
+     * that, so that a leg does not lose it, and not for hours, so that one which a killed process left behind is soon
+     * gone.
      */
     default void legsTake(Duration about) {}
 
-    /** What stays behind when the process is killed in a pinned leg, and what ends it: a sentence. */
+    /** Returns a sentence about what stays behind when the process is killed in a pinned leg, and what ends it. */
     default Optional<String> afterAKill() {
         return Optional.empty();
     }
 
-    /** Flushes the engine's cache and waits until whoever acts on what is in it saw that. */
+    /** Flushes the engine's cache and waits until every party that acts on its contents saw that. */
     default FlushReceipt follow(Flush flush) {
         return new FlushReceipt("", 1, flush.flush());
     }
@@ -64,7 +65,9 @@ public interface ArmSwitch extends AutoCloseable {
     /** The hold step of a baseline leg: the same to the same party, so far as it changes nothing. */
     HoldReceipt off(Prefixes prefixes, Duration within);
 
-    /** What it asks of the engine during the floods of such a leg; the same for both arms in number and size. */
+    /**
+     * Returns the arm's requests to the engine during the floods of a leg; in number and size the same for both arms.
+     */
     default Optional<Beside> beside(Arm arm, Prefixes prefixes) {
         return Optional.empty();
     }
@@ -72,12 +75,12 @@ public interface ArmSwitch extends AutoCloseable {
     /** Ends what the hold step of this leg did; after it nothing of it is held. */
     ReleaseReceipt release(HoldReceipt step);
 
-    /** The requests that it sent by itself since it was asked last; they are no load. */
+    /** Returns the requests that it sent on its own since the last call; they are no load. */
     default List<RequestRecord> sent() {
         return List.of();
     }
 
-    /** Lets go of what an aborted leg left behind, where that can be done. */
+    /** Releases what an aborted leg left behind, where that can be done. */
     @Override
     void close();
 
@@ -85,8 +88,8 @@ public interface ArmSwitch extends AutoCloseable {
      * The prefixes that a leg has for its switch, as requests for one token.
      *
      * @param probed the one that the probes ask for
-     * @param unprobed as long, and asked for by nobody else
-     * @param texts what was sent before the hold step and begins with the first of them, where there was such
+     * @param unprobed another one of that length, which nobody else asks for
+     * @param texts those sent before the hold step that begin with the probed prefix, if any
      */
     record Prefixes(LoadRequest probed, LoadRequest unprobed, List<LoadRequest> texts) {
         public Prefixes(LoadRequest probed, LoadRequest unprobed) {

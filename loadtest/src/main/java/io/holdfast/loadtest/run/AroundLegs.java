@@ -3,15 +3,17 @@ package io.holdfast.loadtest.run;
 import io.holdfast.loadtest.journal.PlannedLeg;
 import java.util.function.Supplier;
 
-/** What goes on beside legs and is none of their requests: samplers, commands of the user's. Called from the run's thread. */
+/**
+ * Activity beside legs that is none of their requests: samplers, commands of the user's. Called from the run's thread.
+ */
 public interface AroundLegs {
-    /** Before anything of the leg is timed. */
+    /** Called before anything of the leg is timed. */
     void begins(PlannedLeg leg);
 
-    /** Once all of it is over, however it ended. */
+    /** Called once all of the leg is over, however it ended. */
     void ended(PlannedLeg leg);
 
-    /** Nothing. */
+    /** Returns an activity that does nothing. */
     static AroundLegs none() {
         return new AroundLegs() {
             @Override
@@ -22,7 +24,7 @@ public interface AroundLegs {
         };
     }
 
-    /** One after the other, and the last one that began ends first. */
+    /** Begins this activity and then {@code inner}; the last one that began ends first. */
     default AroundLegs with(AroundLegs inner) {
         AroundLegs outer = this;
         return new AroundLegs() {

@@ -13,21 +13,21 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * The engine of a load test, as its protocol sees it: a server behind HTTP ({@link HttpEngine}), or an engine's rules in
- * this process and in virtual time. Called from one thread; every call blocks, and is bounded in the time of the run's
- * {@link RunClock}.
+ * The engine of a load test, as its protocol sees it: a server behind HTTP ({@link HttpEngine}), or an engine's rules
+ * in this process and in virtual time. Called from one thread; every call blocks, and is bounded in the time of the
+ * run's {@link RunClock}.
  */
 public interface EngineUnderTest extends AutoCloseable {
-    /** What it is, in a few words for the record. */
+    /** Returns a name of a few words for the record. */
     String name();
 
-    /** How it is asked, for the record: what another run would have to do alike. */
+    /** Returns how the engine is asked, for the record: what another run would have to do alike. */
     Map<String, String> client();
 
-    /** Whether {@link #beginLife} gives a new process. If not, server lives are separated by a flush only. */
+    /** Returns true if {@link #beginLife} gives a new process. If not, server lives are separated by a flush only. */
     boolean givesFreshLives();
 
-    /** What {@link #beginLife} takes, as far as that is known. */
+    /** Returns the time that {@link #beginLife} takes, as far as it is known. */
     default Duration lifeTakes() {
         return Duration.ZERO;
     }
@@ -35,7 +35,7 @@ public interface EngineUnderTest extends AutoCloseable {
     /** Ends the server life that there is, where it can, and returns when the engine has answered a real request. */
     void beginLife();
 
-    /** Whether each leg has a process of its own, as where arms differ in how the server is started. */
+    /** Returns true if each leg has a process of its own, as where arms differ in how the server is started. */
     default boolean givesFreshLegs() {
         return false;
     }
@@ -45,12 +45,14 @@ public interface EngineUnderTest extends AutoCloseable {
 
     EngineFacts facts();
 
-    /** By what the process that answers now can be told from another one; of each engine by its address. */
+    /** Returns the signs, by the address of each engine, that tell the process that answers now from another one. */
     default Map<String, LifeSign> lifeSigns() {
         return Map.of();
     }
 
-    /** What it has written since this was asked last, as far as a leg has to answer for it; absent where nobody knows. */
+    /**
+     * Returns what the server has written since the last call and a leg has to answer for; absent where nobody knows.
+     */
     default Optional<ServerLog> written() {
         return Optional.empty();
     }
@@ -75,8 +77,8 @@ public interface EngineUnderTest extends AutoCloseable {
     Load prepare(List<LoadRequest> requests);
 
     /**
-     * The same engine asked for whole answers in place of streams: there is no first token then, and the last one is there
-     * when the answer is. It is closed with this one.
+     * Returns the same engine asked for whole answers in place of streams: there is no first token then, and the last
+     * one is there with the answer. It is closed with this one.
      */
     EngineUnderTest withoutStreams();
 
@@ -94,40 +96,44 @@ public interface EngineUnderTest extends AutoCloseable {
         /**
          * Sends the next requests, so many of them under way at a time, and waits until all are over.
          *
-         * @return one record for each in the order of the list, stamped by the run's clock; a failed request is a record
+         * @return one record for each in the order of the list, stamped by the run's clock; a failed request is a
+         *     record
          */
         default List<RequestRecord> send(int count, int concurrency) {
             return send(count, concurrency, Optional.empty()).load();
         }
 
-        /** The same with a request beside it, again and again, which has a connection of its own beyond those of the load. */
+        /**
+         * Sends the load with a request beside it, again and again, on a connection of its own beyond those of the
+         * load.
+         */
         Sent send(int count, int concurrency, Optional<Beside> beside);
 
         /**
-         * Sends the next requests, each when its turn has come, whether or not those before it are over, and waits until all
-         * are. One whose turn comes while so many are under way as may be is not sent, which its record says.
+         * Sends the next requests, each when its turn has come, whether or not those before it are over, and waits
+         * until all are. One whose turn comes while so many are under way as may be is not sent, which its record says.
          *
          * @param turns one for each request, in nanoseconds from now and in order
          * @param most that may be under way at a time
          */
         Sent sendInTurn(List<Long> turns, int most, Optional<Beside> beside);
 
-        /** How the client fared in all that was sent so far; absent where there is none that could be in the way. */
+        /** Returns how the client fared in all that was sent so far; absent where no client could be in the way. */
         default Optional<ClientHealth> health() {
             return Optional.empty();
         }
     }
 
     /**
-     * A request that is sent beside a load at a pace that the load gives: by the clock it would come at another place of the
-     * load wherever the engine is faster.
+     * A request that is sent beside a load at a pace that the load gives: by the clock it would come at another place
+     * of the load wherever the engine is faster.
      *
      * @param every how many requests of the load end before it is sent, and again each time; not after the last one
      */
     record Beside(LoadRequest request, int every) {}
 
     /**
-     * What became of a load and of what was sent beside it.
+     * Outcome of a load and of what was sent beside it.
      *
      * @param load one record for each request, in the order of the list
      * @param beside one record for each time, numbered from 0

@@ -5,7 +5,7 @@ import java.util.Optional;
 
 /** An engine's own routes to keep a prefix, for arms that need nobody else. Blocks, and is bounded. */
 public interface HoldRoutes {
-    /** Why requests that name a session would protect nothing, if so: a sentence with its mend. */
+    /** Returns why requests that name a session would protect nothing, if so: a sentence with its mend. */
     Optional<String> whyNoSessions();
 
     /**
@@ -15,7 +15,7 @@ public interface HoldRoutes {
      */
     Optional<String> closeSession(String session);
 
-    /** Why the engine can pin no blocks, if so: a sentence with its mend. */
+    /** Returns why the engine can pin no blocks, if so: a sentence with its mend. */
     Optional<String> whyNoPins();
 
     PinCount pin(List<Long> blocks);
@@ -23,14 +23,14 @@ public interface HoldRoutes {
     PinCount unpin(List<Long> blocks);
 
     /**
-     * What came of it.
+     * Result of pinning or unpinning.
      *
      * @param blocks how many the engine says it pinned, or unpinned
      * @param said the call and its answer, in the engine's words
      */
     record PinCount(int blocks, String said) {}
 
-    /** Those of an engine that has none. */
+    /** Returns the routes of an engine that has none. */
     static HoldRoutes none(String why) {
         return new HoldRoutes() {
             @Override

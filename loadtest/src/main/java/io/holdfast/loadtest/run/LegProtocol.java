@@ -36,12 +36,12 @@ import java.util.Optional;
  * What is held is released whatever ends the leg, a stop as well; the hold step itself is not cut in half by one.
  *
  * What ends a leg early. Without an empty cache, or without the prefix in it, the rest would measure something else.
- * Such a leg keeps what it has and names its problem; the gates turn that into an invalid experiment.
+ * The leg keeps what it has and names its problem; the gates turn that into an invalid experiment.
  */
 
 /** Runs one leg, step by step, on a plain thread. */
 final class LegProtocol {
-    /** Told when a step begins. */
+    /** Receiver of the beginnings of steps. */
     interface Watcher {
         void step(int life, int position, Arm arm, Step.Kind kind, int cycle);
     }
@@ -59,7 +59,10 @@ final class LegProtocol {
         this(environment, workload, settings, settings.holdSlot(), watcher);
     }
 
-    /** @param patience the most that the call of a hold step may take; longer than its slot where that is yet to be found */
+    /**
+     * @param patience the most that the call of a hold step may take; longer than its slot where that is yet to be
+     *     found
+     */
     LegProtocol(
             RunEnvironment environment,
             Workload workload,
@@ -151,7 +154,7 @@ final class LegProtocol {
             return record(Optional.empty());
         }
 
-        /** Where texts are told apart by a salt, what is in the cache is of no use to this leg. */
+        /** Empties the cache, unless texts are told apart by a salt: then the cache has nothing of use to this leg. */
         private void flush() {
             if (settings.salt().isEmpty()) {
                 followed = arms.follow(engine::flush);

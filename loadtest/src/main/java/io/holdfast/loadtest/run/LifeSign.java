@@ -6,15 +6,15 @@ import java.util.OptionalDouble;
 import java.util.OptionalLong;
 
 /**
- * By what one process of a server can be told from the next; absent is unknown.
+ * Signs by which one process of a server can be told from the next; absent is unknown.
  *
  * @param began what a process drew or measured when it began, and says for as long as it lives
- * @param served the prompt tokens that it has served: a count that only grows while a process lives, and begins again with the
- *     next
+ * @param served the prompt tokens that it has served: a count that only grows while a process lives, and begins again
+ *     with the next
  * @param cached those of them that it found in its cache
  */
 public record LifeSign(Optional<String> began, OptionalDouble served, OptionalDouble cached) {
-    /** Of a process that does not count what it found. */
+    /** Creates the sign of a process that does not count what it found. */
     public LifeSign(Optional<String> began, OptionalDouble served) {
         this(began, served, OptionalDouble.empty());
     }
@@ -23,7 +23,7 @@ public record LifeSign(Optional<String> began, OptionalDouble served, OptionalDo
         return new LifeSign(Optional.empty(), OptionalDouble.empty());
     }
 
-    /** Whether the process of an earlier sign cannot be the one of this. */
+    /** Returns true if the process of an earlier sign cannot be this one. */
     boolean isOfAnotherThan(LifeSign before) {
         boolean beganOtherwise = began.isPresent() && before.began.isPresent() && !began.equals(before.began);
         boolean countsAnew =
@@ -31,7 +31,7 @@ public record LifeSign(Optional<String> began, OptionalDouble served, OptionalDo
         return beganOtherwise || countsAnew;
     }
 
-    /** This, and what an earlier one of the same process knew where this does not. */
+    /** Fills what this sign does not know with what an earlier sign of the same process knew. */
     LifeSign orAsIn(LifeSign before) {
         return new LifeSign(
                 began.or(() -> before.began),
@@ -39,7 +39,7 @@ public record LifeSign(Optional<String> began, OptionalDouble served, OptionalDo
                 served.isPresent() ? cached : before.cached);
     }
 
-    /** What the process did since an earlier sign of it; absent where that is not known. */
+    /** Returns what the process did since an earlier sign of it; absent where that is not known. */
     Optional<EngineShare> since(String engine, LifeSign before) {
         if (served.isEmpty() || before.served.isEmpty()) {
             return Optional.empty();

@@ -49,33 +49,34 @@ import java.util.function.Supplier;
  * One round is three pairs of legs in an order drawn by chance: baseline and baseline (AA), baseline and pinned (BP),
  * pinned and baseline (PB). A pair is two legs in one server life and gives one number, so a whole life counts once,
  * however many requests it served. BP and PB together free the effect from the order of the legs; AA shows what being
- * second does by itself.
+ * second does on its own.
  *
  * What comes before. A burn-in leg in each life takes what a fresh process does only once (compilation, allocation). A
  * rehearsal life takes what our own process does only once, and tells how long the run will take.
  *
- * Other designs. One order alone, which is what most benchmarks do, ends without a verdict. A block is four legs of one life, so
- * that what drifts evenly is taken out within it; a round is one block of each kind.
+ * Other designs. One order alone, which is what most benchmarks do, ends without a verdict. A block is four legs of one
+ * life, so that what drifts evenly is taken out within it; a round is one block of each kind.
  *
- * Processes of their own. Where each leg has one, with a burn-in leg before it, no leg follows another one in its process. Where
- * that is since the arms differ in how the server is started, A/A pairs still show what being second on this machine does.
+ * Processes of their own. Where each leg has one, with a burn-in leg before it, no leg follows another one in its
+ * process. Where that is since the arms differ in how the server is started, A/A pairs still show what being second on
+ * this machine does.
  *
- * Growth. A plan may have several looks at its data. At each of them, and nowhere else, the run ends when the data decides; the
- * level is shared out among them.
+ * Growth. A plan may have several looks at its data. At each of them, and nowhere else, the run ends when the data
+ * decides; the level is shared out among them.
  *
- * A/A alone. `controls` runs baseline pairs and nothing else, with the same protocol and the same journal. Nothing in it
- * can show an effect, so it ends in the figures of the measurement itself: order bias, and the spread of a pair.
+ * A/A alone. `controls` runs baseline pairs and nothing else, with the same protocol and the same journal. Nothing in
+ * it can show an effect, so it ends in the figures of the measurement itself: order bias, and the spread of a pair.
  *
- * What happens around a leg. A call that was late, a machine that was busy, a lost connection say nothing of the arms. The
- * pair is voided, whichever arm its leg had, and runs again at the end of its round: so often at most as was declared before
- * the run, since who repeats without end repeats until it fits.
+ * What happens around a leg. A call that was late, a machine that was busy, a lost connection say nothing of the arms.
+ * The pair is voided, whichever arm its leg had, and runs again at the end of its round: so often at most as was
+ * declared before the run, since who repeats without end repeats until it fits.
  *
- * When it stops early. Any other gate that a leg fails by itself decides the verdict (INVALID), so no further life is
+ * When it stops early. Any other gate that a leg fails on its own decides the verdict (INVALID), so no further life is
  * spent. The legs so far are in the journal like any others.
  *
- * When it is broken off. A pair is the unit: what is not a whole pair is voided by a line of the journal and runs again. A
- * failure and a stop write that line themselves; after a kill the resumed run does. A resumed run rehearses again, since it
- * is a new process, without writing it down.
+ * When it is broken off. A pair is the unit: what is not a whole pair is voided by a line of the journal and runs
+ * again. A failure and a stop write that line themselves; after a kill the resumed run does. A resumed run rehearses
+ * again, since it is a new process, without writing it down.
  *
  * Run and re-analysis are one path: the result is computed from what the journal holds, in both cases by Analysis.
  */
@@ -91,15 +92,15 @@ public final class LoadTestRun {
     private final Set<Integer> broken = new HashSet<>();
     /** The legs so far, where the plan has looks before its end. */
     private final List<LegRecord> toLookAt = new ArrayList<>();
-    /** Up to the next look. */
+    /** Number of legs up to the next look. */
     private int legsPlanned;
-    /** With the slot that the rehearsal led to, and with a salt that was not used before. */
+    /** Settings with the slot that the rehearsal led to, and with a salt that was not used before. */
     private LoadTestSettings settings;
     /** Pairs that ran again. */
     private int repeats;
     /** Legs of the plan that are in the journal. */
     private int standing;
-    /** Those of them that this process ran. */
+    /** Number of the legs that this process ran. */
     private int measured;
 
     private long began;
@@ -132,7 +133,7 @@ public final class LoadTestRun {
     }
 
     /**
-     * Runs A/A pairs alone, which show what the measurement does by itself; nothing is held, so there is no verdict.
+     * Runs A/A pairs alone, which show what the measurement itself does; nothing is held, so there is no verdict.
      *
      * @param journal a file that does not exist yet
      */
@@ -157,7 +158,7 @@ public final class LoadTestRun {
         return result;
     }
 
-    /** The same for a run of {@link #controls}. */
+    /** Resumes a run of {@link #controls}. */
     public static ControlResult resumeControls(
             RunEnvironment environment, Workload workload, Path journal, Progress progress) {
         goOn(environment, workload, journal, progress);
@@ -178,7 +179,7 @@ public final class LoadTestRun {
         }
     }
 
-    /** Once a run was stopped nothing else ends it, whatever the stop looked like to whoever was waiting. */
+    /** Runs a task; once the run was stopped only the stop ends it, whatever it looked like to the code that waited. */
     private static <T> T guarded(RunStop stop, Supplier<T> task) {
         try {
             return stop.shielded(task);
@@ -285,7 +286,7 @@ public final class LoadTestRun {
         }
     }
 
-    /** What else a leg is measured on than those before it, if anything: then no pair may be added to them. */
+    /** Refuses a server other than the one of the legs before, since no pair may be added to them then. */
     private void refuseAnotherServer(RunHeader header, EngineFacts facts) {
         String mend = "; resume beside the server that the run began with, or begin a new run.";
         if (!facts.isLike(header.engine())) {
@@ -312,7 +313,7 @@ public final class LoadTestRun {
         return protocol(settings.holdSlot());
     }
 
-    /** Where the slot is yet to be found, calls have the time that they take. */
+    /** Returns the protocol of the rehearsal; while the slot is yet to be found, calls have the time that they take. */
     private LegProtocol rehearsal() {
         return protocol(settings.slotAdapts() ? REHEARSED_CALL : settings.holdSlot());
     }
@@ -326,7 +327,7 @@ public final class LoadTestRun {
                 (life, position, arm, kind, cycle) -> progress.on(new StepStarted(life, position, arm, kind, cycle)));
     }
 
-    /** What a process does only once it has done again, before it measures; the legs of that are written nowhere. */
+    /** Runs again what a new process must have done before it measures; the legs of that are written nowhere. */
     private void rehearseAgain(Journal journal, RunHeader header, int next) {
         voidingOnFailure(journal, next, () -> {
             LegProtocol protocol = protocol();
@@ -451,7 +452,7 @@ public final class LoadTestRun {
             look();
         }
 
-        /** At a declared look, and nowhere else, the run may end before its plan. */
+        /** Ends the run before its plan if a declared look decides it; it may end so nowhere else. */
         private void look() {
             int lives = place - (header.rehearsal() ? 1 : 0);
             int looks = plan.allLooks().size();
@@ -469,7 +470,7 @@ public final class LoadTestRun {
             });
         }
 
-        /** What the server wrote since the load of the leg began. */
+        /** Adds what the server wrote since the load of the leg began. */
         private LegRecord withTheRest(LegRecord leg) {
             Optional<ServerLog> rest = environment.engine().written();
             return leg.withServerLog(leg.serverLog()
@@ -488,7 +489,7 @@ public final class LoadTestRun {
             progress.on(new PairVoided(life, reason, repeats, header.repeatPairs()));
         }
 
-        /** What the rehearsal shows is said, and acted on, before anything that counts is measured. */
+        /** Reports and applies what the rehearsal shows, before anything that counts is measured. */
         private void rehearsed(List<LegRecord> legs) {
             Rehearsal rehearsal = new Rehearsal(header, legs);
             rehearsal.refuseFailed();
@@ -543,7 +544,7 @@ public final class LoadTestRun {
         return RunStatus.isDecided(plan, settings.criteria(), broken.size());
     }
 
-    /** What the rest takes if it goes on as it did; unknown before the first leg. */
+    /** Estimates the time for the rest from the legs so far; unknown before the first leg. */
     private Optional<Duration> left() {
         if (measured == 0) {
             return Optional.empty();

@@ -19,7 +19,7 @@ import java.util.SplittableRandom;
 import java.util.TreeMap;
 
 /**
- * How a load test is run and judged, whatever engine it runs against.
+ * Settings by which a load test is run and judged, whatever engine it runs against.
  *
  * @param design which orders of legs a round has
  * @param rounds at most; where nothing is held, AA pairs
@@ -35,7 +35,7 @@ import java.util.TreeMap;
  * @param slotTolerance by how much a hold step may differ from its slot
  * @param repeatPairs how many pairs may be voided by their surroundings and run again
  * @param salt what every leg's texts begin with, where the cache cannot be emptied between legs
- * @param options what else was asked for, by the names of the command's options, for whoever resumes the run
+ * @param options further settings, by the names of the command's options, for a run that is resumed
  */
 public record LoadTestSettings(
         Design design,
@@ -53,10 +53,10 @@ public record LoadTestSettings(
         int repeatPairs,
         Optional<Salt> salt,
         Map<String, String> options) {
-    /** Among the options: how long nothing is sent after the cache was emptied, where that is not at once. */
+    /** Option: the time without requests after the cache was emptied, if there is one. */
     private static final String PAUSE = "pause-after-flush-ms";
 
-    /** Among the options: after how long no further pair begins. */
+    /** Option: the time after which no further pair begins. */
     private static final String MOST_TIME = "max-duration-ms";
 
     private static final int MOST_ROUNDS = 1_000;
@@ -78,12 +78,12 @@ public record LoadTestSettings(
         }
     }
 
-    /** How long nothing is sent after the cache was emptied. */
+    /** Returns the time without requests after the cache was emptied. */
     Duration pauseAfterFlush() {
         return Duration.ofMillis(Long.parseLong(options.getOrDefault(PAUSE, "0")));
     }
 
-    /** After how long no further pair begins; absent where the plan runs to its end. */
+    /** Returns the time after which no further pair begins; absent where the plan runs to its end. */
     Optional<Duration> mostTime() {
         return Optional.ofNullable(options.get(MOST_TIME)).map(millis -> Duration.ofMillis(Long.parseLong(millis)));
     }
@@ -98,7 +98,7 @@ public record LoadTestSettings(
         return design.round().getFirst().legs() + (burnIn ? 1 : 0);
     }
 
-    /** Those of a run that is resumed: everything as it was, and no text that was sent before. */
+    /** Returns the settings for a run that is resumed: everything as it was, and no text that was sent before. */
     public static LoadTestSettings of(Journal.Contents run) {
         RunHeader header = run.header();
         return new LoadTestSettings(
@@ -129,18 +129,18 @@ public record LoadTestSettings(
         return new Builder(this);
     }
 
-    /** What the leg at a position in a life sends. */
+    /** Returns the requests of the leg at a position in a life. */
     List<LoadRequest> requests(Workload workload, int life, int position) {
         List<LoadRequest> requests = workload.requests(position);
         return salt.map(each -> each.on(requests, life, position)).orElse(requests);
     }
 
-    /** One request of that leg. */
+    /** Returns one request as that leg sends it. */
     LoadRequest request(LoadRequest request, int life, int position) {
         return salt.map(each -> each.on(request, life, position)).orElse(request);
     }
 
-    /** Those of the legs after a pair that does not count: no text of them was sent before. */
+    /** Returns the settings for the legs after a pair that does not count: no text of them was sent before. */
     LoadTestSettings afterVoidedPair() {
         return salt.map(each -> toBuilder().salt(each.next()).build()).orElse(this);
     }
@@ -269,7 +269,7 @@ public record LoadTestSettings(
             return this;
         }
 
-        /** In place of those there are. */
+        /** Replaces all options. */
         public Builder options(Map<String, String> value) {
             options = Map.copyOf(value);
             return this;

@@ -10,7 +10,9 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.OptionalDouble;
 
-/** Told how a run gets on, on the thread that runs it; what it does here takes time from nothing that is measured. */
+/**
+ * A listener to a run's progress, on the thread that runs it; time spent here is taken from nothing that is measured.
+ */
 @FunctionalInterface
 public interface Progress {
     void on(Event event);
@@ -20,7 +22,7 @@ public interface Progress {
         return event -> {};
     }
 
-    /** What can be told. */
+    /** An event that can be reported. */
     sealed interface Event {}
 
     /**
@@ -58,7 +60,7 @@ public interface Progress {
      */
     record PairVoided(int life, String reason, int repeats, int most) implements Event {}
 
-    /** Something that whoever waits should know now, in a sentence. */
+    /** A sentence that a waiting person should read now. */
     record Note(String sentence) implements Event {}
 
     record RunFinished(Result result) implements Event {}

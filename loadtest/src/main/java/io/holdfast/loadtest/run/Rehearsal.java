@@ -11,13 +11,13 @@ import java.util.List;
 import java.util.OptionalDouble;
 
 /**
- * What a rehearsal shows before anything is measured.
+ * Findings of a rehearsal before anything is measured.
  *
  * @param header as the run began
  * @param legs of the rehearsal
  */
 record Rehearsal(RunHeader header, List<LegRecord> legs) {
-    /** What fails here fails in every pair, so none is begun. */
+    /** Refuses to begin the pairs where the rehearsal fails, since every pair would fail like it. */
     void refuseFailed() {
         Gates gates = new Gates(header.afterRehearsal(legs));
         legs.stream().flatMap(leg -> gates.integrity(leg).stream()).findFirst().ifPresent(why -> {
@@ -26,7 +26,7 @@ record Rehearsal(RunHeader header, List<LegRecord> legs) {
     }
 
     /**
-     * What is worth knowing while there is still time to stop.
+     * Returns notes that are worth knowing while there is still time to stop.
      *
      * @param learns whether what a pinned leg holds was not known beforehand
      */

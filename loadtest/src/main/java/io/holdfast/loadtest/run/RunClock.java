@@ -9,7 +9,10 @@ public interface RunClock {
     /** A monotonic time. */
     long nanos();
 
-    /** Returns when {@link #nanos} has reached the deadline, at once where it has; throws where the thread is interrupted. */
+    /**
+     * Returns when {@link #nanos} has reached the deadline, at once where it has; throws where the thread is
+     * interrupted.
+     */
     void sleepUntil(long deadlineNanos);
 
     /** Date and time, for the record. */

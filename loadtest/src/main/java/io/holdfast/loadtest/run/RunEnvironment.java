@@ -1,7 +1,7 @@
 package io.holdfast.loadtest.run;
 
 /**
- * What a load test works with and does not own.
+ * Parts that a load test works with and does not own.
  *
  * @param arms what pinned and baseline legs differ in, with that engine
  * @param clock the engine's records are stamped by it
@@ -9,12 +9,12 @@ package io.holdfast.loadtest.run;
  * @param around what goes on beside legs
  */
 public record RunEnvironment(EngineUnderTest engine, ArmSwitch arms, RunClock clock, RunStop stop, AroundLegs around) {
-    /** With nothing beside its legs. */
+    /** Creates an environment with nothing beside its legs. */
     public RunEnvironment(EngineUnderTest engine, ArmSwitch arms, RunClock clock, RunStop stop) {
         this(engine, arms, clock, stop, AroundLegs.none());
     }
 
-    /** For a run of this thread that nobody stops. */
+    /** Creates an environment for a run of this thread that nobody stops. */
     public RunEnvironment(EngineUnderTest engine, ArmSwitch arms, RunClock clock) {
         this(engine, arms, clock, new RunStop(Thread.currentThread()));
     }

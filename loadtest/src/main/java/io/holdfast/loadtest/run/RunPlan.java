@@ -17,29 +17,29 @@ import java.util.Map;
 import java.util.stream.Stream;
 
 /**
- * What a load test will send, and how long that will take by a few requests of each kind sent before.
+ * Requests that a load test will send, and the time for them, estimated from a few requests of each kind.
  *
  * @param pairs that count
  * @param legs those of the rehearsal included
  * @param tokens that all requests send together, as the load test counts them
  */
 public record RunPlan(int pairs, int legs, long requests, long tokens, Duration estimate) {
-    /** Of the legs of a life, the one that is not measured: its requests are free for trying. */
+    /** The leg of a life that is not measured: its requests are free for trying. */
     private static final int TRIAL_LEG = 0;
 
-    /** The life of the trial, which is none. */
+    /** Life number of the trial, which is no real life. */
     private static final int TRIAL_LIFE = -1;
 
     private static final long NANOS = 1_000_000_000;
 
-    /** The same of a load test with a verdict; where its data is looked at more than once, up to the last look. */
+    /** Plans a load test with a verdict; where its data is looked at more than once, up to the last look. */
     public static RunPlan of(RunEnvironment environment, Workload workload, LoadTestSettings settings) {
         return of(environment, workload, settings, settings.design().round().size() * settings.rounds());
     }
 
     /**
-     * Waits until the engine is ready and tries what the legs of A/A pairs will ask of it. What cannot work is said here,
-     * in one sentence, before anything is measured.
+     * Waits until the engine is ready and tries what the legs of A/A pairs will ask of it. What cannot work is said
+     * here, in one sentence, before anything is measured.
      */
     public static RunPlan ofControls(RunEnvironment environment, Workload workload, LoadTestSettings settings) {
         return of(
@@ -83,7 +83,7 @@ public record RunPlan(int pairs, int legs, long requests, long tokens, Duration 
                 Duration.ofSeconds(Math.round(Math.ceil((beginnings + leg * ran) / NANOS))));
     }
 
-    /** One wave of each kind of request, under way together as they will be; what each of a kind took. */
+    /** Sends one wave of each kind of request, under way together as they will be; returns what each of a kind took. */
     private static Map<Role, Double> trial(RunEnvironment environment, Workload workload, LoadTestSettings settings) {
         Map<Role, List<LoadRequest>> waves = new EnumMap<>(Role.class);
         for (Phase phase : workload.phases(TRIAL_LEG)) {
@@ -115,7 +115,7 @@ public record RunPlan(int pairs, int legs, long requests, long tokens, Duration 
         return nanos;
     }
 
-    /** What is learned from is sent as floods and probes are, and takes as long. */
+    /** Returns the role that a phase's requests resemble: learning sends floods and probes, which take as long. */
     private static Role kind(Phase phase) {
         return phase.role() != Role.LEARN ? phase.role() : phase.isFlood() ? Role.FLOOD : Role.PROBE;
     }

@@ -7,9 +7,10 @@ import java.util.function.Supplier;
  * How a run is stopped
  * ====================
  *
- * A run waits on one thread, mostly for a load of minutes, so whoever stops it interrupts that thread. Two things must not
- * be cut in half by that: a line of the journal, and a call that holds. Of a hold whose answer was not waited for nobody
- * knows the name, so nobody could release it. Such work is done under a shield: an interrupt waits until it is over.
+ * A run waits on one thread, mostly for a load of minutes, so a stop interrupts that thread. Two things must not
+ * be cut in half by that: a line of the journal, and a call that holds. Of a hold whose answer was not waited for
+ * nobody knows the name, so nobody could release it. Such work is done under a shield: an interrupt waits until it is
+ * over.
  *
  * Once the stop was noticed, what is left to do is releasing and writing down. No interrupt comes any more then.
  */
@@ -42,12 +43,12 @@ public final class RunStop {
         }
     }
 
-    /** Whether the run was asked to stop. */
+    /** Returns true if the run was asked to stop. */
     public synchronized boolean isAsked() {
         return asked;
     }
 
-    /** From here on nothing is interrupted any more. Called on the run's thread. */
+    /** Notes the stop; from here on nothing is interrupted any more. Called on the run's thread. */
     public synchronized void notice() {
         noticed = true;
         // The flag would end whatever is waited for next.
@@ -78,9 +79,9 @@ public final class RunStop {
         }
     }
 
-    /** Whether there was a stop before, which was not noticed yet. */
+    /** Raises the shield; returns true if an earlier stop was not noticed yet. */
     private synchronized boolean raise() {
-        // Whoever interrupts the thread without a word means the same, and no channel may see the flag.
+        // An interrupt of the thread without a request means the same, and no channel may see the flag.
         boolean interrupted = Thread.interrupted();
         asked |= interrupted && !noticed;
         shields++;

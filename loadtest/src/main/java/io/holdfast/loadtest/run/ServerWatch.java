@@ -15,16 +15,16 @@ import java.util.Optional;
  * Restarts
  * ========
  *
- * A server that dies and is started again by whoever looks after it answers at the same address with an empty cache and as
- * a process that is warming. Its legs look like any others, and the run would say that it rests on one process. So the signs
- * of the process are read before and after each leg, between the steps and never in them.
+ * A server that dies and that a supervisor starts again answers at the same address with an empty cache and as
+ * a process that is warming. Its legs look like any others, and the run would say that it rests on one process. So the
+ * signs of the process are read before and after each leg, between the steps and never in them.
  *
- * Behind one address there may be several servers, of which now this one answers and now that. A server that was restarted
- * never answers as before; one of several does, when it is asked a few more times. Then the signs tell nothing, and nothing
- * is made of them for the rest of the run.
+ * Behind one address there may be several servers, of which now this one answers and now that. A server that was
+ * restarted never answers as before; one of several does, when it is asked a few more times. Then the signs tell
+ * nothing, and nothing is made of them for the rest of the run.
  */
 
-/** Whether it is still the server, and still the process of it, that answers. */
+/** Checks that the server that answers is still the same one, in the same process. */
 final class ServerWatch {
     private static final int MOST_SERVERS = 16;
 
@@ -48,7 +48,9 @@ final class ServerWatch {
         }
     }
 
-    /** What answers now, where that is no longer what the run began with: pairs on two servers are not of one experiment. */
+    /**
+     * Returns how the server changed since the run began, if it did: pairs on two servers are not of one experiment.
+     */
     Optional<String> another(Arm arm) {
         Told now = new Told(engine.facts(), String.valueOf(engine.client().get("serves")));
         if (engine.givesFreshLegs()) {
@@ -61,13 +63,16 @@ final class ServerWatch {
                 : Optional.of(LegRecord.ANOTHER_SERVER + ": " + now.changes(before));
     }
 
-    /** What a server says of itself. */
+    /** A server's own description. */
     private record Told(EngineFacts facts, String serves) {
         boolean isLike(Told other) {
             return facts.isLike(other.facts) && serves.equals(other.serves);
         }
 
-        /** Only what changed: of two servers that are alike but for their model nobody wants to compare the rest. */
+        /**
+         * Describes only what changed: nobody wants to compare the rest of two servers that differ in their model
+         * alone.
+         */
         String changes(Told before) {
             String model = "it serves the model '" + serves + "', and served '" + before.serves + "' before";
             String sizes = "it is " + facts.text() + ", and was " + before.facts.text() + " before";
@@ -75,7 +80,7 @@ final class ServerWatch {
         }
     }
 
-    /** Whether a process is another one than when this was asked last in this life, as a reason why a leg is none. */
+    /** Returns the reason why a leg does not count if a process changed since the last call in this life. */
     Optional<String> restarted() {
         shares = List.of();
         if (several) {
@@ -107,7 +112,7 @@ final class ServerWatch {
                 + ": the process that answers is another one than before, with an empty cache; find out why it ended");
     }
 
-    /** What each engine counted between the last two times that it was asked, as far as it counts. */
+    /** Returns what each engine counted between the last two calls of its counters, as far as it counts. */
     List<EngineShare> shares() {
         return shares;
     }

@@ -14,7 +14,7 @@ public record Cliff(Point before, Point after, Point best, Point recommended) {
     private static final double COLLAPSE = 2;
     private static final double NEARLY = 0.95;
 
-    /** What a level does, such as tokens a second. */
+    /** Performance of a level, such as tokens a second. */
     public record Point(String level, double value) {}
 
     /** The first cliff of some levels in their order; absent where there is none. */
@@ -42,7 +42,7 @@ public record Cliff(Point before, Point after, Point best, Point recommended) {
                 .orElseThrow();
     }
 
-    /** In a sentence, with what is measured in words such as {@code tok/s}. */
+    /** Describes the cliff in a sentence, in a unit such as {@code tok/s}. */
     public String text(String unit) {
         return String.format(
                 Locale.ROOT,

@@ -10,19 +10,21 @@ import java.util.stream.LongStream;
 import java.util.stream.Stream;
 
 /**
- * What a load asks of a cache, and how much that has.
+ * Cache that a load needs, and cache that there is.
  *
  * @param shared tokens that many requests begin with
- * @param copies how often these are counted by whoever does not know that they are shared
+ * @param copies how often these are counted where nobody knows that they are shared
  * @param unique tokens of all that is not shared
  * @param capacity tokens of the cache, by the server where it tells, else as claimed; absent where nobody says
  * @param claimed as the level says
  */
 public record Pressure(long shared, long copies, long unique, OptionalLong capacity, OptionalLong claimed) {
-    /** By how much a claim may be off, as pages and reserved slots make it. */
+    /** Relative error that a claim may have, from pages and reserved slots. */
     private static final double NEAR = 0.02;
 
-    /** Of a prefix that lies idle under a flood: it is sent once to be held, and once to be probed. */
+    /**
+     * Returns the pressure of a prefix that lies idle under a flood: it is sent once to be held, and once to be probed.
+     */
     public static Pressure of(RunHeader header, Map<String, String> level) {
         OptionalLong claimed = Stream.of("capacity", "capacity-tokens")
                 .flatMap(name -> Optional.ofNullable(level.get(name)).stream())
@@ -63,7 +65,7 @@ public record Pressure(long shared, long copies, long unique, OptionalLong capac
                 : OptionalDouble.empty();
     }
 
-    /** That the level claims another capacity than the server has, which then counts; in a sentence. */
+    /** Returns a clause where the level claims another capacity than the server has, which then counts. */
     public Optional<String> correction() {
         return claimed.isPresent()
                         && capacity.isPresent()

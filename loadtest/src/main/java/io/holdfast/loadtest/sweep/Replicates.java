@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.function.ToDoubleFunction;
 
 /**
- * The same configuration measured on several servers: how far servers lie apart though nothing was changed.
+ * One configuration measured on several servers: how far servers lie apart though nothing was changed.
  *
  * @param configuration what is the same
  * @param count how often

@@ -23,14 +23,14 @@ import java.util.OptionalDouble;
  * What levels say together
  * ========================
  *
- * Each level is judged by itself: a hold may win at one load and have nothing to win at another, and a verdict on both
- * together would be one on neither. Three things go from level to level. The p values, since who asks at five levels has five
- * chances of an error (Holm). The effect over memory pressure: what kept cache saves comes with a full cache, or grows with
- * pressure, and is gone with memory to spare (DoseResponse has the rules). And the baseline alone, which has to become slower
- * with pressure before anything can be won.
+ * Each level is judged separately: a hold may win at one load and have nothing to win at another, and a verdict on both
+ * together would be one on neither. Three things go from level to level. The p values, since who asks at five levels
+ * has five chances of an error (Holm). The effect over memory pressure: what kept cache saves comes with a full cache,
+ * or grows with pressure, and is gone with memory to spare (DoseResponse has the rules). And the baseline alone, which
+ * has to become slower with pressure before anything can be won.
  *
- * Levels of equal values are replicates: how far they lie apart is what another server process does, and whatever differs by
- * less than that between levels is no finding.
+ * Levels of equal values are replicates: how far they lie apart is what another server process does, and whatever
+ * differs by less than that between levels is no finding.
  */
 
 /**
@@ -72,7 +72,7 @@ public record Sweep(
             return Sweep.dose(planned, result, pressure);
         }
 
-        /** Why it has another verdict than by its own pairs, a clause in brackets; empty where it has not. */
+        /** Returns the verdict by the level's own pairs, in brackets; empty where it is the same. */
         public String beside() {
             return alone.headline().equals(result.verdict().headline())
                     ? ""
@@ -192,7 +192,7 @@ public record Sweep(
                         .toArray());
     }
 
-    /** What a baseline leg has the server take and give a second while it is flooded. */
+    /** Returns the tokens a second that the server takes and gives in baseline legs while it is flooded. */
     private static OptionalDouble tokensASecond(Result result) {
         double tokens = 0;
         double nanos = 0;
@@ -212,7 +212,7 @@ public record Sweep(
         return tokens > 0 && nanos > 0 ? OptionalDouble.of(tokens * NANOS / nanos) : OptionalDouble.empty();
     }
 
-    /** Whether every level of the plan has its verdict. */
+    /** Returns true if every level of the plan has its verdict. */
     public boolean isWhole() {
         return levels.size() == plan.levels().size();
     }

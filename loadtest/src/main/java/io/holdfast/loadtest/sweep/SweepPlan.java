@@ -21,9 +21,9 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
- * What a sweep was to do, as its file says: the levels in the order in which they run.
+ * Plan of a sweep, as its file says: the levels in the order in which they run.
  *
- * @param options what was asked for beside the levels, by the names of the command's options: with other ones the rest of a
+ * @param options settings beside the levels, by the names of the command's options: with other ones the rest of a
  *     sweep would be another one
  */
 public record SweepPlan(String startedAt, List<Level> levels, Map<String, String> options) {
@@ -53,7 +53,7 @@ public record SweepPlan(String startedAt, List<Level> levels, Map<String, String
             values = Map.copyOf(values);
         }
 
-        /** As in {@code capacity 8192}, or with several parameters {@code batch 16, blocks 1024}. */
+        /** Returns a name as {@code capacity 8192}, or with several parameters {@code batch 16, blocks 1024}. */
         public String name() {
             return new TreeMap<>(values)
                     .entrySet().stream()

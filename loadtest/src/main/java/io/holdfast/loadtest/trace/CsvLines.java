@@ -11,14 +11,14 @@ final class CsvLines extends BuiltLines {
     /*
      * What a path says
      * ----------------
-     * Each part of a prefix names a text by its begin: wherever the same name stands behind the same tokens, the shorter of
-     * the two is the begin of the longer. So a conversation keeps its name while it grows. With one length for each part,
-     * parts are segments, cut into blocks from the prompt's begin on, across their borders; with one length for all, each
-     * part is a block.
+     * Each part of a prefix names a text by its begin: wherever the same name stands behind the same tokens, the
+     * shorter of the two is the begin of the longer. So a conversation keeps its name while it grows. With one length
+     * for each part, parts are segments, cut into blocks from the prompt's begin on, across their borders; with one
+     * length for all, each part is a block.
      *
-     * A block is named by all that it holds and all that lies before. That is walked piece by piece, a piece being what one
-     * segment gives to one block: the number of a walk is told by the walk before and the piece, and a block is a walk that
-     * ended one. A prompt's last block may be a part of one, and is then another than the whole.
+     * A block is named by all that it holds and all that lies before. That is walked piece by piece, a piece being what
+     * one segment gives to one block: the number of a walk is told by the walk before and the piece, and a block is a
+     * walk that ended one. A prompt's last block may be a part of one, and is then another than the whole.
      */
     static final String HEADER = "time,prefix,tokens";
     static final int USUAL_BLOCK_TOKENS = 16;
@@ -134,7 +134,7 @@ final class CsvLines extends BuiltLines {
         builder.block(blocks.computeIfAbsent(walk, any -> blocks.size()));
     }
 
-    /** By part of the prefix. */
+    /** Returns the length of each part of the prefix. */
     private int[] lengths(String text, int parts) {
         String[] told = text.split("/", -1);
         int[] lengths = new int[parts];

@@ -19,7 +19,7 @@ import java.util.OptionalLong;
 final class RecordedRequests implements EventFollower.Listener {
     private static final long NONE_YET = -1;
 
-    /** Who is told of them. */
+    /** Receiver of the requests. */
     interface Listener {
         /** A request computed so many blocks of its prompt; more than once where it was cut. */
         void computes(VisibleRequest request, int computed, boolean first);
@@ -27,7 +27,7 @@ final class RecordedRequests implements EventFollower.Listener {
         /** A request is whole, with the blocks of its prompt. */
         void request(VisibleRequest request, long[] path);
 
-        /** One of which the beginning is not recorded. */
+        /** A request came whose beginning is not recorded. */
         void headless();
     }
 
@@ -66,17 +66,17 @@ final class RecordedRequests implements EventFollower.Listener {
         follower.requests().idle(count, promptTokens);
     }
 
-    /** Where the events go. */
+    /** Returns the receiver of the events. */
     KvEventSink sink() {
         return follower;
     }
 
-    /** Nothing more comes. */
+    /** Ends the recording; nothing more comes. */
     void end() {
         follower.requests().flush();
     }
 
-    /** When the last batch was made. */
+    /** Returns the time at which the last batch was made. */
     long lastMicros() {
         return lastMicros;
     }

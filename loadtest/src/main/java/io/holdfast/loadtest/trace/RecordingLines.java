@@ -26,17 +26,18 @@ import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Reads recordings of an engine's events: those that {@code holdfast observe --record} makes, and sessions with real servers
- * in which the frames stand beside what was sent, as SGLang's and vLLM's are kept for tests.
+ * Reads recordings of an engine's events: those that {@code holdfast observe --record} makes, and sessions with real
+ * servers in which the frames stand beside what was sent, as SGLang's and vLLM's are kept for tests.
  *
- * <p>The requests are those that the events show, in the blocks of their prompts. All of an engine's ranks make one trace.
+ * <p>The requests are those that the events show, in the blocks of their prompts. All of an engine's ranks make one
+ * trace.
  */
 final class RecordingLines implements TraceLines {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final int VERSION = 1;
     private static final int MOST_RANKS = 1024;
     private static final int SEQUENCE_BYTES = 8;
-    /** What an engine that runs nothing has to tell is recorded this much later. */
+    /** Delay after the last batch from which an idle engine has nothing left to report. */
     private static final long SETTLE_NANOS = 100_000_000;
 
     /** A block by the number of the one before it, so that each has one parent whatever its hash. */
@@ -62,7 +63,7 @@ final class RecordingLines implements TraceLines {
         this.name = name;
     }
 
-    /** Whether a file that begins with this line is one. */
+    /** Returns true if a file that begins with this line is a recording. */
     static boolean recognise(String first) {
         try {
             JsonNode line = JSON.readTree(first);
@@ -111,7 +112,7 @@ final class RecordingLines implements TraceLines {
         } else if (line.path("readings").isObject()) {
             readings(line.path("readings"), at(line));
         } else if (line.has("type")) {
-            // Of a session with a vLLM only what it published by itself.
+            // A session with a vLLM counts only for what it published on its own.
             if (line.path("type").asText().equals("frame")) {
                 JsonNode frames = line.path("frames");
                 batch(0, sequence(frames.path(1)), hex(frames.path(2)));
@@ -144,7 +145,7 @@ final class RecordingLines implements TraceLines {
         }
     }
 
-    /** What the engine told again in the next recording was counted in the last one. */
+    /** Begins the next recording; what the engine repeats in it was counted in the last one. */
     private void begin(RequestRules engine) {
         end();
         afterMicros = ranks.values().stream()
@@ -215,7 +216,10 @@ final class RecordingLines implements TraceLines {
                 blocks));
     }
 
-    /** What they tell of requests and their times where one cache is recorded; of several nobody knows whose it is. */
+    /**
+     * Takes the readings of requests and their times where one cache is recorded; of several, nobody knows whose they
+     * are.
+     */
     private void readings(JsonNode numbers, long nanos) {
         if (ranks.size() > 1) {
             return;

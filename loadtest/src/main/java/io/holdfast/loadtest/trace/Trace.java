@@ -11,7 +11,7 @@ import java.util.SplittableRandom;
 /** Requests as they came: when, how long, and by which blocks; blocks are numbers from 0 on, each with one parent. */
 public final class Trace {
     private static final int ENGINE_BLOCK_TOKENS = 16;
-    /** What an array can have, and doubles once on its way. */
+    /** Limit of the array of blocks, which doubles once on its way to it. */
     private static final int MOST_BLOCKS = 1 << 30;
 
     private final String name;
@@ -25,7 +25,7 @@ public final class Trace {
     private final Optional<Recorded> recorded;
 
     /**
-     * What only a recording of an engine's events tells, since it has tokens.
+     * Facts that only a recording of an engine's events tells, since it has tokens.
      *
      * @param headless requests that are left out, since how they begin is not recorded
      * @param heads requests that share most of their tokens but differ early, those first that cost the most
@@ -61,7 +61,10 @@ public final class Trace {
         return name;
     }
 
-    /** Of all requests, whichever were left out since; absent where it was no recording. */
+    /**
+     * Returns the facts of the whole recording, even where requests were left out since; absent where it was no
+     * recording.
+     */
     public Optional<Recorded> recorded() {
         return recorded;
     }
@@ -97,7 +100,7 @@ public final class Trace {
         return outputTokens[request];
     }
 
-    /** How many blocks its path has. */
+    /** Returns the number of blocks of a request's path. */
     public int length(int request) {
         return firsts[request + 1] - firsts[request];
     }
@@ -123,14 +126,14 @@ public final class Trace {
         return longest;
     }
 
-    /** The same as an engine keeps it: in full blocks, of 16 tokens where these blocks fall into such. */
+    /** Returns the trace as an engine keeps it: in full blocks, of 16 tokens where these divide its own blocks. */
     public Trace asKeptByEngines() {
         return inBlocksOf(blockTokens % ENGINE_BLOCK_TOKENS == 0 ? ENGINE_BLOCK_TOKENS : blockTokens);
     }
 
     /**
-     * The same in smaller blocks, and in full ones only, as engines keep them. A block that is a part of one is cut as far as
-     * its request fills it.
+     * Returns the trace in smaller blocks, and in full ones only, as engines keep them. A block that is part of one is
+     * cut as far as its request fills it.
      *
      * @param tokens in each, of which these blocks hold a whole number
      */
@@ -170,7 +173,7 @@ public final class Trace {
         return builder.build();
     }
 
-    /** The same without some of its requests, drawn by chance. */
+    /** Returns the trace without some of its requests, drawn by chance. */
     public Trace thinned(double probability, long seed) {
         SplittableRandom random = new SplittableRandom(seed);
         Builder builder = new Builder(name, blockTokens);

@@ -52,17 +52,17 @@ public final class TraceFile {
         return new TraceFile(file, Optional.empty(), OptionalInt.empty());
     }
 
-    /** The same, of this form. */
+    /** Returns the file as one of this form. */
     public TraceFile as(Format form) {
         return new TraceFile(file, Optional.of(form), blockTokens);
     }
 
-    /** The same, in blocks of so many tokens; only where the form leaves that open. */
+    /** Returns the file in blocks of so many tokens; only where the form leaves that open. */
     public TraceFile inBlocksOf(int tokens) {
         return new TraceFile(file, format, OptionalInt.of(tokens));
     }
 
-    /** The whole trace; what is wrong with the file is told by line. */
+    /** Reads the whole trace; the exception names the line that is wrong. */
     public Trace read() {
         int line = 0;
         Optional<TraceLines> lines = Optional.empty();

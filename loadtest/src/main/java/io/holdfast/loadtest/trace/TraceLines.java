@@ -9,12 +9,12 @@ interface TraceLines {
      */
     void line(String text);
 
-    /** How many requests there were. */
+    /** Returns the number of requests. */
     int requests();
 
     Trace trace();
 
-    /** What is wrong with a line, as the rest of a sentence that begins with the line's number. */
+    /** A problem of a line, as the rest of a sentence that begins with the line's number. */
     final class BadLineException extends RuntimeException {
         private static final long serialVersionUID = 1L;
 

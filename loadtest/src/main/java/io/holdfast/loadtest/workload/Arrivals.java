@@ -17,17 +17,17 @@ import java.util.stream.LongStream;
  * Arrivals
  * ========
  *
- * In a closed loop a request comes when another one is over, so a slow server is asked less often, and the requests that
- * would have waited for it are never sent. Whoever wants to know what people wait for who do not wait for each other has them
- * come at times of their own. Those times are a part of the workload: drawn before anything is sent, the same in every leg,
- * and in the workload's id.
+ * In a closed loop a request comes when another one is over, so a slow server is asked less often, and the requests
+ * that would have waited for it are never sent. To know how long people wait who do not wait for each other, have them
+ * come at times of their own. Those times are a part of the workload: drawn before anything is sent, the same in every
+ * leg, and in the workload's id.
  *
  * The first request of a flood comes with the flood's beginning; what is drawn are the gaps after it.
  */
 
-/** When the requests of a flood come. */
+/** Times at which the requests of a flood come. */
 public sealed interface Arrivals {
-    /** When another one is over. */
+    /** A request comes when another one is over. */
     record Closed() implements Arrivals {
         @Override
         public List<Long> turns(int requests, SplittableRandom random) {
@@ -55,7 +55,7 @@ public sealed interface Arrivals {
         }
     }
 
-    /** As if many sent who know nothing of each other. */
+    /** Arrivals as from many senders who know nothing of each other. */
     record Poisson(double rate) implements Arrivals {
         @Override
         public List<Long> turns(int requests, SplittableRandom random) {
@@ -74,7 +74,7 @@ public sealed interface Arrivals {
         }
     }
 
-    /** At a rate that changes evenly from the first request of a flood to its last. */
+    /** Arrivals at a rate that changes evenly from the first request of a flood to its last. */
     record Ramp(double from, double to) implements Arrivals {
         /** The times at which the area under the rate is a whole number. */
         @Override
@@ -94,7 +94,7 @@ public sealed interface Arrivals {
         }
     }
 
-    /** As a recorded trace has them, each flood from its first request on. */
+    /** Arrivals of a recorded trace; each flood begins with its first request. */
     record Recorded(Path file, List<Long> nanos) implements Arrivals {
         public Recorded {
             nanos = List.copyOf(nanos);
@@ -117,7 +117,7 @@ public sealed interface Arrivals {
         }
     }
 
-    /** Where it is told in a word what else has a number or a file. */
+    /** A word alone; the other forms have a number or a file behind theirs. */
     String CLOSED = "closed";
 
     String CONSTANT = "constant:";
@@ -130,12 +130,12 @@ public sealed interface Arrivals {
     Duration LONGEST_FLOOD = Duration.ofDays(1);
 
     /**
-     * When the turn of each request comes, in nanoseconds from the beginning of the flood and in order; none where a request's
-     * turn comes when another one is over.
+     * When the turn of each request comes, in nanoseconds from the beginning of the flood and in order; none where a
+     * request's turn comes when another one is over.
      */
     List<Long> turns(int requests, SplittableRandom random);
 
-    /** As it is written, and read by {@link #of}. */
+    /** Returns the text that {@link #of} reads. */
     String text();
 
     default boolean isClosed() {
@@ -153,8 +153,8 @@ public sealed interface Arrivals {
     }
 
     /**
-     * Reads {@code closed}, {@code constant:RATE}, {@code poisson:RATE}, {@code ramp:FROM..TO} and {@code trace:FILE}; rates are
-     * requests a second.
+     * Reads {@code closed}, {@code constant:RATE}, {@code poisson:RATE}, {@code ramp:FROM..TO} and {@code trace:FILE};
+     * rates are requests a second.
      */
     static Arrivals of(String text) {
         if (text.equals(CLOSED)) {

@@ -13,9 +13,9 @@ import io.holdfast.loadtest.LoadTestException;
  * @param probesPerCycle probes after each flood; only the first of them can find the prefix gone
  * @param floodOutputTokens tokens that a flood request generates
  * @param probeOutputTokens tokens that a probe generates
- * @param learnCycles floods of a leg before its hold step, each between texts that begin with the prefix; 0 has the prefix
- *     sent alone instead
- * @param learnTexts how many such texts there are before each of those floods, and after the last
+ * @param learnCycles floods of a leg before its hold step, each between texts that begin with the prefix; 0 has the
+ *     prefix sent alone instead
+ * @param learnTexts number of these texts before each of those floods, and after the last
  */
 public record FloodShape(
         int prefixTokens,
@@ -53,7 +53,7 @@ public record FloodShape(
         }
     }
 
-    /** One whose legs begin with the prefix alone. */
+    /** Creates a shape whose legs begin with the prefix alone. */
     public FloodShape(
             int prefixTokens,
             int suffixTokens,
@@ -76,7 +76,7 @@ public record FloodShape(
                 1);
     }
 
-    /** One probe in each cycle; 16 tokens from a probe and 1 from a flood request. */
+    /** Creates a shape with one probe in each cycle; a probe generates 16 tokens and a flood request 1. */
     public static FloodShape of(int prefixTokens, int suffixTokens, int floodRequests, int floodTokens, int cycles) {
         return new FloodShape(prefixTokens, suffixTokens, floodRequests, floodTokens, cycles, 1, 1, 16);
     }
@@ -95,7 +95,10 @@ public record FloodShape(
                 learnTexts);
     }
 
-    /** The same where the prefix is never sent alone, and traffic like that of the measured part comes before it. */
+    /**
+     * Returns the shape in which the prefix is never sent alone, and traffic like that of the measured part comes
+     * first.
+     */
     public FloodShape withLearning(int floods, int texts) {
         return new FloodShape(
                 prefixTokens,

@@ -9,8 +9,8 @@ import java.util.stream.Stream;
  * Draws workloads in which a prefix lies idle under a flood.
  *
  * <p>Every leg primes the same prefix and then, cycle by cycle, floods the cache with prompts that share nothing and
- * probes whether the prefix is still there. The prefix has to lie idle meanwhile: one that running requests use cannot be
- * evicted, so a pin could not show any effect. Floods and suffixes differ from leg to leg of a life, so that no leg
+ * probes whether the prefix is still there. The prefix has to lie idle meanwhile: one that running requests use cannot
+ * be evicted, so a pin could not show any effect. Floods and suffixes differ from leg to leg of a life, so that no leg
  * finds what an earlier one left behind, but have the same sizes.
  */
 public final class IdlePrefixFlood {
@@ -21,7 +21,7 @@ public final class IdlePrefixFlood {
 
     private final FloodShape shape;
     private final int[] prefix;
-    /** Of each flood of a leg, those to learn from first; the same in every leg. */
+    /** Turns of each flood of a leg, those of the learning floods first; the same in every leg. */
     private final List<List<Long>> turns = new ArrayList<>();
 
     private IdlePrefixFlood(FloodShape shape, SplittableRandom random) {
@@ -29,17 +29,17 @@ public final class IdlePrefixFlood {
         this.prefix = draw(random, shape.prefixTokens(), FIRST_TOKEN - 1);
     }
 
-    /** One whose requests of a flood come when others are over. */
+    /** Draws a workload whose requests of a flood come when others are over. */
     public static Workload workload(long seed, FloodShape shape) {
         return workload(seed, shape, new Arrivals.Closed());
     }
 
-    /** The same seed, shape and arrivals give the same requests at the same times. */
+    /** Draws a workload; the same seed, shape and arrivals give the same requests at the same times. */
     public static Workload workload(long seed, FloodShape shape, Arrivals arrivals) {
         return workload(seed, shape, arrivals, Workload.LEGS_OF_A_LIFE);
     }
 
-    /** The same for lives of so many legs, the unmeasured one included. */
+    /** Draws a workload for lives of so many legs, the unmeasured one included. */
     public static Workload workload(long seed, FloodShape shape, Arrivals arrivals, int legsOfALife) {
         // Seeds that lie one step apart would give one stream shifted by one token; split streams share nothing.
         SplittableRandom root = new SplittableRandom(seed);

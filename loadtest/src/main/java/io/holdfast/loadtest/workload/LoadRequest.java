@@ -31,7 +31,8 @@ public final class LoadRequest {
     }
 
     /**
-     * One whose words matter. Where token ids are sent in place of text each word is a token, the same word always the same.
+     * One whose words matter. Where token ids are sent in place of text each word is a token, the same word always the
+     * same.
      *
      * @param cycle from 1; 0 before the first
      */
@@ -87,24 +88,27 @@ public final class LoadRequest {
         return session;
     }
 
-    /** What it says word for word; empty where nothing but its length matters. */
+    /** Returns the messages word for word; empty where nothing but the length matters. */
     public List<Message> messages() {
         return messages;
     }
 
-    /** The same request with these tokens before its own; they are in no message, whose words are not ours to change. */
+    /**
+     * Returns the request with these tokens before its own; they are in no message, whose words are not ours to change.
+     */
     LoadRequest behind(int[] salt) {
         return new LoadRequest(role, cycle, salt.clone(), own, maxTokens, session, messages);
     }
 
-    /** What it asks for without the head that tells its leg from others. */
+    /** Returns the request without the head that tells its leg from others. */
     public LoadRequest withoutHead() {
         return new LoadRequest(role, cycle, NO_HEAD, own, maxTokens, session, messages);
     }
 
     /**
      * Leaves so many of its tokens out that its text is as long as it is to be where a word is more than
-     * one token. What requests begin with alike stays alike. Messages, whose words are not ours to change, stay as they are.
+     * one token. What requests begin with alike stays alike. Messages, whose words are not ours to change, stay as they
+     * are.
      *
      * @param tokensOfAWord above 1, by the server's tokenizer
      */

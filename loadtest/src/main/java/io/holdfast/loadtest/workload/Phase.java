@@ -7,8 +7,8 @@ import java.util.List;
  *
  * @param cycle from 1; 0 before the first
  * @param isFlood whether so many of them are under way at a time as the run's concurrency says
- * @param turns when the turn of each comes, in nanoseconds from the beginning of the phase, whatever became of those before;
- *     none where it comes when another one is over
+ * @param turns when the turn of each comes, in nanoseconds from the beginning of the phase, whatever became of those
+ *     before; none where it comes when another one is over
  */
 public record Phase(Role role, int cycle, List<LoadRequest> requests, boolean isFlood, List<Long> turns) {
     public Phase {
@@ -25,12 +25,12 @@ public record Phase(Role role, int cycle, List<LoadRequest> requests, boolean is
         this(role, cycle, requests, role == Role.FLOOD);
     }
 
-    /** Whether its requests come at times of their own. */
+    /** Returns true if its requests come at times of their own. */
     public boolean hasTurns() {
         return !turns.isEmpty();
     }
 
-    /** Whether it comes before the hold step. */
+    /** Returns true if it comes before the hold step. */
     public boolean isBeforeHold() {
         return role == Role.PRIME || role == Role.LEARN;
     }

@@ -8,11 +8,11 @@ import java.util.List;
 import java.util.SplittableRandom;
 
 /**
- * Draws the workload of the pin benchmark: a system prompt that all requests share, two warm-ups by it one after the other, then
- * many questions under way at a time.
+ * Draws the workload of the pin benchmark: a system prompt that all requests share, two warm-ups by it one after the
+ * other, then many questions under way at a time.
  *
- * <p>The warm-ups have the very system prompt of the load: one other byte, and what is held is not what is asked for. Every leg
- * sends the same, so it is for engines whose cache is emptied before each of them.
+ * <p>The warm-ups have the very system prompt of the load: one other byte, and what is held is not what is asked for.
+ * Every leg sends the same, so it is for engines whose cache is emptied before each of them.
  */
 public final class PinSharedPrompt {
     private static final int WARM_UPS = 2;
@@ -23,7 +23,7 @@ public final class PinSharedPrompt {
     private PinSharedPrompt() {}
 
     /**
-     * How much of what.
+     * Number and sizes of the requests.
      *
      * @param sharedTokens of the system prompt, a word each
      * @param uniqueTokens of each question
@@ -53,7 +53,7 @@ public final class PinSharedPrompt {
     }
 
     /**
-     * The same seed and sizes give the same requests.
+     * Draws a workload; the same seed and sizes give the same requests.
      *
      * @param concurrency requests that will be under way at a time, whose own tokens press on the cache together
      */

@@ -1,10 +1,10 @@
 package io.holdfast.loadtest.workload;
 
-/** What a request is for. */
+/** Purpose of a request. */
 public enum Role {
     /** The prefix alone, so that it is in the cache before the hold step. */
     PRIME,
-    /** Traffic before the hold step, from which whoever decides by himself can learn; in no figure. */
+    /** Traffic before the hold step, from which an automatic holder can learn; in no figure. */
     LEARN,
     /** An unrelated prompt that presses on the cache. */
     FLOOD,
@@ -14,6 +14,6 @@ public enum Role {
     TOUCH,
     /** Sent before a load without arms and in no figure of it. */
     WARM_UP,
-    /** What a load without arms is about. */
+    /** A request of a load without arms. */
     LOAD
 }

@@ -4,11 +4,11 @@ import java.util.List;
 import java.util.SplittableRandom;
 
 /**
- * A head of its own for every text of a leg, where nobody can empty the server's cache: what earlier legs and earlier runs
- * left there is then of no use to it. All heads are equally long, and a workload's id is taken without them.
+ * A head of its own for every text of a leg, where nobody can empty the server's cache: what earlier legs and earlier
+ * runs left there is then of no use to it. All heads are equally long, and a workload's id is taken without them.
  *
- * <p>The nonce is of one run. With the same nonce the same leg has the same head, but for one that is run again: what the
- * pair that does not count left in the cache is of no use to the pair in its place.
+ * <p>The nonce is of one run. With the same nonce the same leg has the same head, but for one that is run again: what
+ * the pair that does not count left in the cache is of no use to the pair in its place.
  *
  * @param again how often pairs had to be run again before: resumes and voided pairs together
  */
@@ -16,17 +16,17 @@ public record Salt(long nonce, int again) {
     /** Few enough to lie within one block together with what follows, so that no two texts share a block by them. */
     private static final int TOKENS = 4;
 
-    /** That of a run that goes through. */
+    /** Creates the salt of a run that goes through. */
     public Salt(long nonce) {
         this(nonce, 0);
     }
 
-    /** The same by {@link #text} of the nonce. */
+    /** Reads a salt from the {@link #text} of its nonce. */
     public static Salt of(String text, int again) {
         return new Salt(Long.parseUnsignedLong(text, 16), again);
     }
 
-    /** That of the legs after one more pair that does not count. */
+    /** Returns the salt of the legs after one more pair that does not count. */
     public Salt next() {
         return new Salt(nonce, again + 1);
     }
@@ -45,17 +45,17 @@ public record Salt(long nonce, int again) {
         return requests.stream().map(request -> request.behind(head)).toList();
     }
 
-    /** One request of that leg. */
+    /** Salts one request of that leg. */
     public LoadRequest on(LoadRequest request, int life, int position) {
         return request.behind(head(life, position));
     }
 
-    /** By how many tokens each request becomes longer. */
+    /** Returns the number of tokens by which each request becomes longer. */
     public static int tokens() {
         return TOKENS;
     }
 
-    /** As it is written down. */
+    /** Returns the nonce as it is written down. */
     public String text() {
         return Long.toHexString(nonce);
     }

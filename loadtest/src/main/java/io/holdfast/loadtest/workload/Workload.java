@@ -15,14 +15,14 @@ import java.util.Optional;
 /**
  * The immutable list of all requests that the legs of one server life send, in phases.
  *
- * <p>Every leg begins with the phase that primes the prefix, or with traffic to learn from; the hold step follows it, and
- * then the other phases. Both arms send the same requests at the same position.
+ * <p>Every leg begins with the phase that primes the prefix, or with traffic to learn from; the hold step follows it,
+ * and then the other phases. Both arms send the same requests at the same position.
  */
 public final class Workload {
-    /** Of a life that runs a pair, the unmeasured leg included. */
+    /** Legs of a life that runs a pair, the unmeasured one included. */
     public static final int LEGS_OF_A_LIFE = 3;
 
-    /** Of a life that runs a block of four. */
+    /** Legs of a life that runs a block of four, the unmeasured one included. */
     public static final int MOST_LEGS_OF_A_LIFE = 5;
 
     private final WorkloadFacts facts;
@@ -34,7 +34,7 @@ public final class Workload {
      * @param name what kind of workload, with its sizes, for people
      * @param seed that its prompts were drawn with
      * @param prefix what is held and what the probes ask for
-     * @param unprobed as long as the prefix, and asked for by no request of the workload
+     * @param unprobed as long as the prefix; no request of the workload asks for it
      * @param pressureTokens tokens that come into the cache before a probe asks for the prefix again
      * @param arrivals when the requests of its floods come
      * @param legs the phases of each leg, the unmeasured one first
@@ -57,7 +57,7 @@ public final class Workload {
                 legs);
     }
 
-    /** The same where an arm asks for the prefix in words of its own. */
+    /** Creates a workload where an arm asks for the prefix in words of its own. */
     Workload(
             String name,
             long seed,
@@ -86,12 +86,14 @@ public final class Workload {
         return prefix;
     }
 
-    /** The same for another prefix of that length, which nothing else asks for. */
+    /** Returns a request for another prefix of that length, which nothing else asks for. */
     public LoadRequest touchOfAnother() {
         return unprobed;
     }
 
-    /** The texts, each with one token of answer, that the leg at a position has sent before its hold step, and no flood. */
+    /**
+     * The texts, each with one token of answer, that the leg at a position has sent before its hold step, and no flood.
+     */
     public List<LoadRequest> textsBeforeHold(int position) {
         return phases(position).stream()
                 .filter(phase -> phase.role() == Role.LEARN && !phase.isFlood())
@@ -120,8 +122,8 @@ public final class Workload {
     }
 
     /**
-     * Names the first request of that leg that primes the prefix or asks for it and does not begin with what is held, byte for
-     * byte where it has messages; absent where all of them do.
+     * Names the first request of that leg that primes the prefix or asks for it and does not begin with what is held,
+     * byte for byte where it has messages; absent where all of them do.
      */
     public Optional<String> withAnotherPrefix(int position) {
         return requests(position).stream()

@@ -1,7 +1,7 @@
 package io.holdfast.loadtest.workload;
 
 /**
- * What the analysis has to know of a workload, whichever one it is.
+ * Facts about a workload that the analysis needs, whichever workload it is.
  *
  * @param id a hash over all its requests
  * @param name what kind of workload, with its sizes, for people
@@ -11,7 +11,7 @@ package io.holdfast.loadtest.workload;
  * @param arrivals when the requests of a flood come, by {@link Arrivals#text}
  */
 public record WorkloadFacts(String id, String name, long seed, int prefixTokens, long pressureTokens, String arrivals) {
-    /** Whether requests of a flood come when others are over. */
+    /** Returns true if requests of a flood come when others are over. */
     public boolean isClosed() {
         return arrivals.equals(Arrivals.CLOSED);
     }
