@@ -19,7 +19,7 @@ import java.util.stream.Collectors;
 public sealed interface Gpus {
     String TOOL = "nvidia-smi";
 
-    /** What each GPU is asked for. */
+    /** Fields that are queried of each GPU. */
     String FIELDS = "index,name,driver_version,memory.total";
 
     /** In the head of what nvidia-smi prints by itself. */
@@ -58,7 +58,7 @@ public sealed interface Gpus {
             processes = List.copyOf(processes);
         }
 
-        /** What computes on them and is none of these processes. */
+        /** Returns the processes that compute on them and are none of these. */
         List<ComputeProcess> foreign(Set<Long> own) {
             return processes.stream()
                     .filter(process -> !own.contains(process.pid()))
@@ -68,7 +68,7 @@ public sealed interface Gpus {
 
     /** One of them. */
     record Gpu(int index, String name, String driver, String memory, Optional<String> computeCapability, String cuda) {
-        /** As in {@code NVIDIA H100 80GB HBM3, 81559 MiB, compute capability 9.0, 132 SMs}. */
+        /** Returns a text such as {@code NVIDIA H100 80GB HBM3, 81559 MiB, compute capability 9.0, 132 SMs}. */
         String text() {
             return name
                     + (memory.isEmpty() ? "" : ", " + memory)
@@ -96,7 +96,7 @@ public sealed interface Gpus {
     }
 
     /**
-     * Which of them are linked by NVLink.
+     * GPUs that are linked by NVLink.
      *
      * @param groups those that reach each other so, each of at least two
      * @param alone those that have no such link
@@ -172,7 +172,7 @@ public sealed interface Gpus {
             return Integer.parseInt(name.substring("GPU".length()));
         }
 
-        /** As in {@code NVLink 0-1, 2-3; without: 4}. */
+        /** Returns a text such as {@code NVLink 0-1, 2-3; without: 4}. */
         String text() {
             String linked = groups.stream()
                     .map(group -> group.stream().map(String::valueOf).collect(Collectors.joining("-")))

@@ -41,7 +41,7 @@ public final class LegSampler implements AroundLegs {
         this.threads = threads;
     }
 
-    /** Where the samples of a journal's run are. */
+    /** Returns the file with the samples of a journal's run. */
     public static Path beside(Path journal) {
         return Path.of(journal + ".samples.jsonl");
     }

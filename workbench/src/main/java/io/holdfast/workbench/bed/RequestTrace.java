@@ -76,7 +76,7 @@ public record RequestTrace(
         return (record.done() - record.scheduled()) / 1e6;
     }
 
-    /** What does not add up, a sentence each. */
+    /** Returns sums that do not add up, a sentence each. */
     public List<String> sums() {
         List<String> wrong = new ArrayList<>();
         sum("The request", totalMillis(), client().stream().map(Span::millis).toList())
@@ -143,7 +143,10 @@ public record RequestTrace(
                 .toList();
     }
 
-    /** How the time for a token grows with its place, in milliseconds a token; absent for answers of a few tokens. */
+    /**
+     * Returns how the time for a token grows with its place, in milliseconds a token; absent for answers of a few
+     * tokens.
+     */
     public Optional<LinearFit> slope() {
         double[] itl = record.itlMillis();
         return LinearFit.of(

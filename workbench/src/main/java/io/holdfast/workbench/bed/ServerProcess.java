@@ -97,8 +97,8 @@ public record ServerProcess(long pid) {
     }
 
     /**
-     * Of {@link #VARIABLES} those that it has; absent where they may not be read. An inference server's workers have the
-     * environment of the process that listens.
+     * Returns those of {@link #VARIABLES} that it has; absent where they may not be read. An inference server's workers
+     * have the environment of the process that listens.
      */
     Optional<Map<String, String>> variables() {
         try {

@@ -63,7 +63,7 @@ final class SharedMemory {
     }
 
     /**
-     * What is known about kvcached once a request was served.
+     * Checks kvcached's segments once a request was served.
      *
      * @param variables of the server's process that are known
      */

@@ -30,7 +30,7 @@ import java.util.regex.Pattern;
  */
 
 /**
- * What somebody said a change would be, before it was measured.
+ * A change that somebody expected before it was measured.
  *
  * @param name for people
  * @param text as it was written
@@ -48,13 +48,13 @@ public record Expectation(String name, String text, String metric, Kind kind, Ra
     private static final String RATE = "rate";
     private static final String WORKLOAD = "workload";
 
-    /** Which number is meant. */
+    /** Number that is meant. */
     enum Kind {
-        /** How much worse, whatever is better. */
+        /** Share by which it became worse, whichever direction is better. */
         OVERHEAD,
-        /** How much better. */
+        /** Share by which it became better. */
         GAIN,
-        /** How much more. */
+        /** Share by which it became larger. */
         CHANGE
     }
 
@@ -65,7 +65,7 @@ public record Expectation(String name, String text, String metric, Kind kind, Ra
         }
     }
 
-    /** Where it is expected. */
+    /** Condition under which it is expected. */
     private interface Where {
         boolean holds(Row row);
 
@@ -90,7 +90,7 @@ public record Expectation(String name, String text, String metric, Kind kind, Ra
         }
     }
 
-    /** How it came out, from fine to worst. */
+    /** Result of an expectation, from fine to worst. */
     public enum Outcome {
         MET,
         BETTER_THAN_EXPECTED,
@@ -287,7 +287,7 @@ public record Expectation(String name, String text, String metric, Kind kind, Ra
                 + ": " + word(outcome) + reason;
     }
 
-    /** As it is printed. */
+    /** Returns the printed form. */
     public static String word(Outcome outcome) {
         return switch (outcome) {
             case MET -> "met";

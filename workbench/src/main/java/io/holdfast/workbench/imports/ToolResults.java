@@ -162,7 +162,7 @@ public final class ToolResults {
         }
     }
 
-    /** What a preset or {@code loadtest leg} wrote. */
+    /** Output of a preset or of {@code loadtest leg}. */
     private static final class OwnSuite implements ToolFormat {
         @Override
         public boolean wrote(JsonNode first) {

@@ -63,7 +63,7 @@ public final class DrawnLoad {
         }
     }
 
-    /** What texts begin with, none of it twice: prefixes keep what was drawn for them, and requests go round them. */
+    /** First tokens of texts, none of them twice: prefixes keep those drawn for them, and requests avoid these. */
     private static final class FirstTokens {
         private final Set<Integer> ofPrefixes = new HashSet<>();
         private int serial;
@@ -131,7 +131,7 @@ public final class DrawnLoad {
                 .toList();
     }
 
-    /** What a recipe that was accepted names. */
+    /** Returns the part of an accepted recipe with this name. */
     private static <T> T known(Map<String, T> all, String name) {
         return Objects.requireNonNull(all.get(name));
     }

@@ -55,7 +55,7 @@ public final class LoadFolder {
     private final Plan plan;
 
     /**
-     * What was decided before the first leg.
+     * Decisions made before the first leg.
      *
      * @param suite what is run
      * @param settings that hold for all of it, by name
@@ -266,7 +266,7 @@ public final class LoadFolder {
         }
     }
 
-    /** What whoever ran the suite had to say of it. */
+    /** Returns remarks of the person who ran the suite. */
     public List<String> findings() {
         Path file = folder.resolve(FINDINGS);
         try {

@@ -43,7 +43,7 @@ public final class Suite {
             return "";
         }
 
-        /** The same server for all legs. */
+        /** Uses the same server for all legs. */
         static Servers one(EngineUnderTest engine) {
             return leg -> engine;
         }
@@ -59,15 +59,15 @@ public final class Suite {
         }
     }
 
-    /** What happens before a leg, in no figure. */
+    /** Runs before a leg, in no figure. */
     public interface Between {
-        /** What there is to note of it, by name. */
+        /** Returns notes about it, by name. */
         Map<String, String> before(Leg next, EngineUnderTest engine);
 
         /** A leg is over and in the folder. */
         default void after(LoadLeg ended) {}
 
-        /** Whether this leg is to be begun at all; if not the suite ends here, and can be gone on with. */
+        /** Returns true if this leg is to be begun; if not, the suite ends here and can be continued later. */
         default boolean goesOn(Leg next) {
             return true;
         }
@@ -104,7 +104,7 @@ public final class Suite {
         this.watcher = watcher;
     }
 
-    /** What a folder of it is begun with. */
+    /** Returns the plan with which a folder of the suite is begun. */
     public static LoadFolder.Plan plan(String suite, Map<String, String> settings, List<Leg> legs) {
         Map<String, String> ids = new LinkedHashMap<>();
         legs.forEach(leg -> ids.put(leg.id(), leg.load().id()));

@@ -55,12 +55,12 @@ public final class SuiteMarkdown {
                 legs.stream().map(leg -> leg.result("holdfast", all, slo)).toList();
     }
 
-    /** Whether every planned leg is there. */
+    /** Returns true if every planned leg is there. */
     public boolean isWhole() {
         return folder.missing().isEmpty();
     }
 
-    /** Whether any request was not answered well, or a leg ended early. */
+    /** Returns true if any request was not answered well, or a leg ended early. */
     public boolean hasFailed() {
         return legs.stream().anyMatch(SuiteMarkdown::hasFailed);
     }
@@ -69,7 +69,7 @@ public final class SuiteMarkdown {
         return leg.problem().isPresent() || !leg.failures().isEmpty();
     }
 
-    /** How far it is, as {@code PARTIAL: 115 of 204 legs (56.4 %)}. */
+    /** Returns its progress, as {@code PARTIAL: 115 of 204 legs (56.4 %)}. */
     private String headline() {
         int planned = folder.plan().legs().size();
         return String.format(

@@ -37,7 +37,7 @@ public final class CacheMatrix {
     static final String BATCH = "batch";
     static final String CONTEXT = "context";
 
-    /** What has to be pushed off the GPU is pushed by a tenth more than it holds. */
+    /** Factor of the GPU's capacity that is sent to push something off it. */
     private static final double ENOUGH = 1.1;
 
     private static final int DISPLACING_PROMPT = 4_096;
@@ -49,7 +49,7 @@ public final class CacheMatrix {
     private final Map<Recipe, DrawnLoad> drawn = new HashMap<>();
 
     /**
-     * What is known of the server.
+     * Known facts about the server.
      *
      * @param flushes whether its cache can be emptied
      * @param page tokens of a block

@@ -34,7 +34,7 @@ import java.util.function.Consumer;
 
 /** Waits before each leg of a suite until the server is about as fast as it is under sustained load. */
 public final class CoolDown implements Suite.Between {
-    /** What a leg's notes are called. */
+    /** Names of a leg's notes. */
     static final String OUTCOME = "cooldown";
 
     static final String SECONDS = "cooldown_seconds";
@@ -67,7 +67,7 @@ public final class CoolDown implements Suite.Between {
     private boolean degraded;
 
     /**
-     * How long is waited for what.
+     * Limits of the waiting.
      *
      * @param tolerance how far the speed may lie below the reference, as a part of it
      * @param cap the most that one wait may take
@@ -86,7 +86,7 @@ public final class CoolDown implements Suite.Between {
             }
         }
 
-        /** What is to be said of a tolerance that was chosen too small to be reached, before anything is known. */
+        /** Returns a doubt about a tolerance that is too small to be reached, before anything is known. */
         public Optional<String> doubt() {
             return tolerance < DOUBTFUL_TOLERANCE
                     ? Optional.of(String.format(
@@ -146,7 +146,7 @@ public final class CoolDown implements Suite.Between {
         return new CoolDown(settings, new SpeedProbe(), legs, clock, tell);
     }
 
-    /** Whether a speed is near enough to what it should be. */
+    /** Returns true if a speed is near enough to the reference. */
     static boolean passes(double speed, double reference, double tolerance) {
         return speed >= (1 - tolerance) * reference;
     }
@@ -292,7 +292,7 @@ public final class CoolDown implements Suite.Between {
                 .findFirst();
     }
 
-    /** How the cool-downs of a suite went, in a sentence; absent where there were none. */
+    /** Summarises the cool-downs of a suite in a sentence; absent where there were none. */
     public static Optional<String> told(List<LoadLeg> legs) {
         double[] seconds = legs.stream()
                 .flatMapToDouble(leg -> secondsOf(leg).stream())

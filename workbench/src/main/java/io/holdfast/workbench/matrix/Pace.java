@@ -53,7 +53,7 @@ public final class Pace implements Suite.Between {
         this.tell = tell;
     }
 
-    /** Of what a folder has and has not. */
+    /** Returns the pace for the legs that a folder still lacks. */
     public static Pace of(
             Suite.Between inner,
             List<Suite.Leg> legs,

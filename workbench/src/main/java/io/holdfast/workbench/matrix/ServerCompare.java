@@ -40,7 +40,7 @@ public final class ServerCompare {
     static final String AGAINST = "against";
     static final String DECODE = "decode";
     private static final int MOST = 1_000;
-    /** What such variables have is written down nowhere. */
+    /** Names of variables whose values are written down nowhere. */
     private static final Pattern SECRET = Pattern.compile("TOKEN|KEY|SECRET|PASS|CREDENTIAL", Pattern.CASE_INSENSITIVE);
 
     private final VariantFile.Contents contents;
@@ -53,7 +53,7 @@ public final class ServerCompare {
         contents.cells().forEach(cell -> loads.put(cell, DrawnLoad.of(recipe(cell))));
     }
 
-    /** Whether what a variable of this name has is likely to be secret. */
+    /** Returns true if the value of a variable of this name is likely to be secret. */
     public static boolean isSecret(String variable) {
         return SECRET.matcher(variable).find();
     }

@@ -39,14 +39,14 @@ public final class Staggered {
     static final String GROUP = "staggered";
     static final String MODE = "mode";
     static final String PAIR = "pair";
-    /** What pairs with the same number differ in. */
+    /** Setting in which pairs with the same number differ. */
     static final String ACROSS = "across";
 
     static final String ORDER = "order";
     static final String USERS = "users";
     private static final long HASH = 0x9e3779b97f4a7c15L;
 
-    /** How user B comes. */
+    /** Arrival of user B. */
     public enum Mode {
         /** When A has been answered to the end. */
         SEQUENTIAL,

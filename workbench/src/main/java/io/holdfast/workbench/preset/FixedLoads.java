@@ -31,7 +31,7 @@ public final class FixedLoads implements Preset {
     private final List<Recipe> recipes;
     private final Teller teller;
 
-    /** What is told of a leg, a line each. */
+    /** Describes a leg, a line each. */
     private interface Teller {
         List<String> of(DrawnLoad load, LoadLeg leg, LoadResult result);
     }

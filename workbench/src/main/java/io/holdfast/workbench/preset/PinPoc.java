@@ -52,7 +52,7 @@ public final class PinPoc {
 
     private PinPoc() {}
 
-    /** What a step is for. */
+    /** Purpose of a step. */
     public enum Kind {
         AA_CONTROL("baseline twice", Design.CONTROLS),
         NORMAL_ORDER("baseline, then pinned", Design.NORMAL),
@@ -107,7 +107,7 @@ public final class PinPoc {
             return sweep.filter(Sweep.MEMORY::equals).isPresent() ? Map.of(Sweep.MEMORY.parameter(), level) : Map.of();
         }
 
-        /** Whether the verdict on its concurrency rests on it. */
+        /** Returns true if the verdict on its concurrency rests on it. */
         boolean isOfAVerdict() {
             return kind != Kind.MULTI_REP
                     && number <= 2 * Design.CROSSOVER.round().size();
@@ -119,7 +119,7 @@ public final class PinPoc {
         }
     }
 
-    /** What the benchmark swept over, one pair in the normal order at each level. */
+    /** Parameter that the benchmark swept over, one pair in the normal order at each level. */
     public enum Sweep {
         CONCURRENCY("concurrency_sweep.json", "concurrency"),
         MEMORY("memory_pressure_sweep.json", "mem-fraction");
@@ -193,12 +193,12 @@ public final class PinPoc {
         return steps;
     }
 
-    /** What a step sends. */
+    /** Returns the workload that a step sends. */
     public static Workload workload(Step step, long seed, PinSharedPrompt.Sizes sizes) {
         return PinSharedPrompt.workload(seed, sizes, step.concurrency());
     }
 
-    /** How a step runs. */
+    /** Returns the settings with which a step runs. */
     public static LoadTestSettings settings(Step step, long seed, boolean burnIn, int repeatPairs) {
         return LoadTestSettings.defaults().toBuilder()
                 .design(step.kind().design())

@@ -6,7 +6,7 @@ import java.util.Locale;
 import java.util.Optional;
 
 /**
- * What reading a prompt takes, as a straight line through cold requests: a fixed part and a part for each token.
+ * Time to read a prompt, as a straight line through cold requests: a fixed part and a part for each token.
  *
  * @param requests that it was fitted to
  */

@@ -2,7 +2,7 @@ package io.holdfast.workbench.preset;
 
 import java.util.List;
 
-/** What presets there are, for a list. */
+/** Presets by name, for a list. */
 public final class Presets {
     private Presets() {}
 

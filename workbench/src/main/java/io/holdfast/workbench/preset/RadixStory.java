@@ -25,7 +25,7 @@ import java.util.stream.Stream;
  */
 
 /**
- * What {@link Radix} found, request by request.
+ * Findings of {@link Radix}, request by request.
  *
  * @param requests all but those of floods, and each flood as a whole
  * @param counts of requests that are not of a flood
@@ -59,7 +59,7 @@ record RadixStory(
         }
     }
 
-    /** What a scenario has to show. */
+    /** A property that a scenario has to show. */
     record Check(String scenario, boolean holds, String text) {}
 
     static RadixStory of(LoadLeg leg, EngineFacts facts, OptionalLong capacity, int prefix) {
@@ -232,7 +232,7 @@ record RadixStory(
         return count() == 0 ? 0 : (double) saved() / count();
     }
 
-    /** What the saved tokens would have taken by the line. */
+    /** Returns the time that the saved tokens would have taken by the line. */
     OptionalDouble savedMillis() {
         return line.isPresent() ? OptionalDouble.of(line.get().millisPerToken() * saved()) : OptionalDouble.empty();
     }

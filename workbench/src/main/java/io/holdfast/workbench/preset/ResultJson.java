@@ -12,7 +12,7 @@ public final class ResultJson {
 
     private ResultJson() {}
 
-    /** What it has for everybody, to add to. */
+    /** Returns the common content of a result, to add to. */
     static ObjectNode of(ResultFile results) {
         try {
             return (ObjectNode) JSON.readTree(results.text());

@@ -35,7 +35,7 @@ import java.util.concurrent.Executor;
  * then two, and so on, until one of them fails or is too slow.
  */
 public final class SeveralModels {
-    /** Of the requests of a model, so many have to keep the limits. */
+    /** Share of a model's requests that have to keep the limits. */
     private static final double GOOD_ENOUGH = 0.95;
 
     private final BenchConfig config;
@@ -50,7 +50,7 @@ public final class SeveralModels {
     public record Seat(EngineUnderTest engine, RunClock clock, ColdLegs cold) {}
 
     /**
-     * Of the models of a configuration.
+     * Takes the models of a configuration.
      *
      * @param most requests of a model
      */
@@ -161,7 +161,9 @@ public final class SeveralModels {
         return Optional.empty();
     }
 
-    /** What came of the steps, and how many models fit; the ratio to another number where there is one. */
+    /**
+     * Returns the results of the steps and how many models fit, with the ratio to another number where there is one.
+     */
     public static List<String> told(int fit, int all, Optional<String> why, Optional<Integer> split) {
         List<String> lines = new ArrayList<>();
         why.ifPresent(lines::add);

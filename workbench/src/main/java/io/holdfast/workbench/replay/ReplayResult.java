@@ -4,7 +4,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 
 /**
- * What one policy found on a trace.
+ * Findings of one policy on a trace.
  *
  * @param capacity in blocks
  * @param hits blocks that were found
@@ -28,7 +28,7 @@ public record ReplayResult(
         Optional<Refused> refused) {
 
     /**
-     * What the engine would not do.
+     * Requests and holds that the engine refused.
      *
      * @param requests that it never answered, since they do not fit its cache
      * @param holds that did not begin

@@ -22,7 +22,9 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Predicate;
 
-/** What a sidecar does beside SGLang's rules: hears their events through the codec, decides, and pins or holds by sessions. */
+/**
+ * Plays a sidecar beside SGLang's rules: hears their events through the codec, decides, and pins or holds by sessions.
+ */
 final class RulesHolds implements RankByEvents.Lever {
     /*
      * Two levers
@@ -43,9 +45,9 @@ final class RulesHolds implements RankByEvents.Lever {
     private final KvEventEncoder encoder = new KvEventEncoder(Dialect.SGLANG_MAPS);
     private final KvEventDecoder decoder = new KvEventDecoder();
     private final StoredBlocks chain = new StoredBlocks();
-    /** What keeps a prefix, by its last block: where its pin ends, or the number of its session. */
+    /** Keepers of prefixes by last block: the end of the pin, or the number of the session. */
     private final Map<Long, Long> open = new HashMap<>();
-    /** How many of our own requests have a block on their paths. */
+    /** Number of our own requests that have a block on their paths. */
     private final Map<Long, Integer> own = new HashMap<>();
 
     private Optional<SglangEngine> engine = Optional.empty();

@@ -50,7 +50,7 @@ final class RulesReplay {
     private static final int MOST_RUNNING = 1_024;
     private static final int CHUNK_TOKENS = 8_192;
     private static final long PLAN_NANOS = 100_000_000;
-    /** Of a pass in which nothing was computed. */
+    /** Time of a pass in which nothing was computed. */
     private static final long EMPTY_PASS_NANOS = 50_000;
 
     private static final int LEAST_TOKENS = 64;
@@ -129,7 +129,7 @@ final class RulesReplay {
         }
     }
 
-    /** Whether engines have caches of this size. */
+    /** Refuses sizes that no engine's cache has. */
     static void check(Trace trace, int capacity) {
         int page = trace.blockTokens();
         long tokens = (long) capacity * page;

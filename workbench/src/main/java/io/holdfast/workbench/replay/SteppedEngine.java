@@ -38,7 +38,7 @@ final class SteppedEngine {
         /** The blocks of a path from one depth up to before another entered the cache. */
         void stored(int[] path, int from, int to);
 
-        /** What happened since the last call is published, if anything did. */
+        /** Called when everything since the last call is published, if anything happened. */
         void published(long nanos);
 
         /** All of a prompt is computed. */
@@ -58,7 +58,7 @@ final class SteppedEngine {
         final int outputTokens;
         int hits = -1;
         private int computedTokens;
-        /** How much of its path it stored, or found. */
+        /** Number of blocks of its path that it stored or found. */
         int stored;
 
         private boolean cutShort;
@@ -103,7 +103,7 @@ final class SteppedEngine {
         this.listener = listener;
     }
 
-    /** How many full blocks an answer fills beyond those of its prompt. */
+    /** Returns the number of full blocks that an answer fills beyond those of its prompt. */
     static int answerBlocks(int promptTokens, int outputTokens, int blockTokens) {
         // The last token of an answer is computed by nobody.
         return (promptTokens + Math.max(0, outputTokens - 1)) / blockTokens - promptTokens / blockTokens;
@@ -145,7 +145,7 @@ final class SteppedEngine {
         moments.add(new Moment(nanos, order++, happens));
     }
 
-    /** What is due at a moment happens with the step that runs then. */
+    /** Runs what is due at a moment with the step that runs then. */
     private void due(long nanos, Runnable happens) {
         at(nanos, () -> {
             if (busy) {

@@ -16,7 +16,7 @@ final class SteppedReplay implements SteppedEngine.Listener {
     private final SteppedEngine engine;
     private final Decides decides;
     private final byte[] hints;
-    /** How many of what is decided want a block, and whether the engine was made to keep it. */
+    /** Number of decisions that want each block; {@code pinned} is true where the engine was made to keep it. */
     private final int[] wanted;
 
     private final boolean[] pinned;

@@ -65,7 +65,7 @@ public final class BenchmarkLog {
     }
 
     /**
-     * What was appended.
+     * Result of appending to a log.
      *
      * @param workloads by name, each with the phase that it is compared with
      * @param worse what became worse by more than 5 %, the worst first
@@ -154,7 +154,7 @@ public final class BenchmarkLog {
     }
 
     /**
-     * What tables have, as results that can be compared: each phase of a log as a file of its own.
+     * Returns the results in tables in a form that can be compared: each phase of a log as a file of its own.
      *
      * @param phases those that are meant; all where none is named
      * @param notes takes what is not to be seen in the results
@@ -393,7 +393,7 @@ public final class BenchmarkLog {
                 .toList();
     }
 
-    /** As it is read back: what it is called elsewhere, with the unit of its numbers. */
+    /** Returns the name under which it is read back, with the unit of its numbers. */
     private static String name(Metric metric, List<Observation> measured) {
         String unit = measured.stream()
                 .filter(each -> each.metric().equals(metric))

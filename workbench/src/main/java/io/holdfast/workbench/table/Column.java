@@ -21,7 +21,7 @@ import java.util.regex.Pattern;
  *    better, of a rate more, of anything else neither.
  */
 
-/** What a column of a published table holds, by its name. */
+/** Content of a column of a published table, by its name. */
 sealed interface Column {
     /** One of the two that are compared. */
     enum Side {
@@ -38,25 +38,25 @@ sealed interface Column {
     /** A model or an arm that has its metrics in the rows. */
     record Subject(String name) implements Column {}
 
-    /** How much of something there was, along which rows can be ordered. */
+    /** Amount of something, along which rows can be ordered. */
     record Level(String name) implements Column {}
 
-    /** What a row is about. */
+    /** Subject of a row. */
     record Label(String name) implements Column {}
 
-    /** Which arm a row has. */
+    /** Arm of a row. */
     record Arm() implements Column {}
 
-    /** Which of two legs a row is, in time. */
+    /** Place of a row among two legs, in time. */
     record Order() implements Column {}
 
-    /** Which of several repetitions a row is. */
+    /** Number of a row among several repetitions. */
     record Repetition() implements Column {}
 
     /** A change that was printed beside the numbers that it was made from. */
     record Stated() implements Column {}
 
-    /** Whether a leg went well. */
+    /** Outcome of a leg. */
     record Status() implements Column {}
 
     /** Text for people. */
@@ -135,7 +135,7 @@ sealed interface Column {
     Set<String> TIMED = Set.of("ttft", "itl", "tpot", "e2e");
     Pattern STATISTIC = Pattern.compile("\\b(p ?\\d{1,2}(?:\\.\\d+)?|median|mean|avg|average|std|sd|stdev|min|max)\\b");
 
-    /** What the column of this name holds; absent where that is not known. */
+    /** Returns the content of the column of this name; absent where that is not known. */
     static Optional<Column> of(String header) {
         String name = Figure.plain(header);
         Optional<Value> value = value(name);
@@ -185,7 +185,7 @@ sealed interface Column {
                         && Metric.named(value.metric().name()).isPresent());
     }
 
-    /** Whether it says how times were reduced, and not of which quantity they are. */
+    /** Returns true if it names how times were reduced, and not of which quantity they are. */
     static boolean isBareStatistic(Value value) {
         return value.metric().name().startsWith("time_");
     }
@@ -195,7 +195,7 @@ sealed interface Column {
         return Optional.of(value.metric().name().replaceFirst("_.*", "")).filter(TIMED::contains);
     }
 
-    /** What a bare statistic is beside a column of some quantity. */
+    /** Returns the metric of a bare statistic beside a column of some quantity. */
     static Metric likeSibling(Value bare, Value sibling) {
         String name = quantity(sibling).orElseThrow() + bare.metric().name().substring("time".length());
         return Metric.named(name).orElseGet(() -> time(name));

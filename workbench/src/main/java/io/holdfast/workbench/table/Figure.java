@@ -65,7 +65,7 @@ record Figure(BigDecimal number, String unit) {
             TOKEN_RATE,
             REQUEST_RATE,
             TOKENS,
-            /** Of 1. */
+            /** A share of 1. */
             SHARE,
             OTHER
         }

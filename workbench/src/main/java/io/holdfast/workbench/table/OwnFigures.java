@@ -15,7 +15,7 @@ import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.stream.Collectors;
 
-/** What the figures of one table say about each other: sums, shares, units, and what cannot be. */
+/** Consistency of the figures of one table: sums, shares, units, and impossible values. */
 final class OwnFigures {
     /** Parts and their total are printed with so many milliseconds. */
     private static final double EXACT_MILLIS = 0.1;
@@ -103,7 +103,7 @@ final class OwnFigures {
         return Comparison.rounded(100 * share, 0) + " %";
     }
 
-    /** By the one rule on it, and never by eye. */
+    /** Judges by the one rule on it, and never by eye. */
     static String memoryBound(OptionalDouble share) {
         if (share.isEmpty()) {
             return "memory: not measured.";
@@ -157,7 +157,7 @@ final class OwnFigures {
         remarks.add(Remark.note(Topic.HARDWARE, where(first) + " to " + where(second), points + "."));
     }
 
-    /** How long so many bytes take at that rate, in milliseconds. */
+    /** Returns the time that so many bytes take at that rate, in milliseconds. */
     static double transferMillis(double bytes, double bytesPerSecond) {
         return 1e3 * bytes / bytesPerSecond;
     }
@@ -261,7 +261,7 @@ final class OwnFigures {
             return firstTtft + decode + secondTtft;
         }
 
-        /** As it comes out where the first user's decoding is left out. */
+        /** Returns the time if the first user's decoding is left out. */
         double withoutDecoding() {
             return firstTtft + secondTtft;
         }
