@@ -79,7 +79,9 @@ public sealed interface Gpus {
                             .orElse("");
         }
 
-        /** Number of streaming multiprocessors, which nvidia-smi does not tell, by the name; absent for other models. */
+        /**
+         * Number of streaming multiprocessors, which nvidia-smi does not tell, by the name; absent for other models.
+         */
         OptionalInt multiprocessors() {
             return SMS.entrySet().stream()
                     .filter(model -> List.of(name.split("[ -]", -1)).contains(model.getKey()))

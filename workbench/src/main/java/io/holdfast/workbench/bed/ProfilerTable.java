@@ -21,9 +21,9 @@ import java.util.regex.Pattern;
 import java.util.regex.PatternSyntaxException;
 
 /**
- * A table that a profiler exported: kernels with what was measured of each. Read are {@code nsys stats --report cuda_gpu_kern_sum
- * --format csv}, the same by NVTX ranges, as layers are marked by ({@code --report nvtx_kern_sum}), and {@code ncu --csv}. What
- * the profiler did not measure is not there.
+ * A table that a profiler exported: kernels with what was measured of each. Read are
+ * {@code nsys stats --report cuda_gpu_kern_sum --format csv}, the same by NVTX ranges, as layers are marked by
+ * ({@code --report nvtx_kern_sum}), and {@code ncu --csv}. What the profiler did not measure is not there.
  *
  * @param source which of them
  */

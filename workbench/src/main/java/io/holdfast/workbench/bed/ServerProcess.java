@@ -19,7 +19,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * The process of a server on this machine, seen from outside by {@code /proc}: whatever this user may not look at is absent.
+ * The process of a server on this machine, seen from outside by {@code /proc}: whatever this user may not look at is
+ * absent.
  *
  * @param pid of the one that listens
  */

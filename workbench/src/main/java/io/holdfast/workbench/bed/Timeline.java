@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * Requests over time as text, a line each: {@code .} from a request's turn until it is sent, {@code -} until its first token,
- * {@code =} while its answer comes; below them how many were under way, and how many of those were decoding.
+ * Requests over time as text, a line each: {@code .} from a request's turn until it is sent, {@code -} until its first
+ * token, {@code =} while its answer comes; below them how many were under way, and how many of those were decoding.
  */
 public final class Timeline {
     private static final int LEAST_WIDTH = 20;

@@ -13,10 +13,10 @@ import java.util.OptionalDouble;
  * What repetitions allow to say
  * =============================
  *
- * Values are compared by their logarithms, so that a change is a ratio and looks the same from both sides. Each side's spread is
- * its own (Welch), since the two need not be equally noisy. With fewer than three repetitions on a side there is no interval:
- * two values tell next to nothing about their spread. "The same" is said only where the 90 % interval lies within the margin,
- * which is the test of equivalence; that an interval contains zero shows nothing.
+ * Values are compared by their logarithms, so that a change is a ratio and looks the same from both sides. Each side's
+ * spread is its own (Welch), since the two need not be equally noisy. With fewer than three repetitions on a side there
+ * is no interval: two values tell next to nothing about their spread. "The same" is said only where the 90 % interval
+ * lies within the margin, which is the test of equivalence; that an interval contains zero shows nothing.
  */
 
 /**

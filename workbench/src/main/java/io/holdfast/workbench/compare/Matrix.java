@@ -23,11 +23,12 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * One metric of several variants in a table of settings: a cell for each row and column, and in it who is ahead and by how much.
+ * One metric of several variants in a table of settings: a cell for each row and column, and in it who is ahead and by
+ * how much.
  *
- * <p>Variants are the values of one setting, or the files. Ahead is the best against the second best: a time's lead is the slower
- * over the faster less one, a throughput's the larger over the smaller less one. There is a winner only where the interval of
- * their ratio excludes no difference.
+ * <p>Variants are the values of one setting, or the files. Ahead is the best against the second best: a time's lead is
+ * the slower over the faster less one, a throughput's the larger over the smaller less one. There is a winner only
+ * where the interval of their ratio excludes no difference.
  *
  * @param variants in the order in which they came
  * @param across what rows are told apart by

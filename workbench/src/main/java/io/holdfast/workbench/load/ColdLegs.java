@@ -16,8 +16,8 @@ import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
- * The rule by which no leg finds what earlier legs and earlier runs left in the server's cache: it is emptied before the leg,
- * or the leg's texts begin with a salt that no other leg of the same load has in that life of the server.
+ * The rule by which no leg finds what earlier legs and earlier runs left in the server's cache: it is emptied before
+ * the leg, or the leg's texts begin with a salt that no other leg of the same load has in that life of the server.
  *
  * <p>The salt counts how often a life has had the load. So arms that have lives of their own send the very same.
  */

@@ -33,9 +33,10 @@ import java.util.regex.Pattern;
  * A suite in a folder
  * ===================
  *
- * `plan.json` says, before anything is sent, which legs there will be, each with the id of its load. `legs/` has a file of
- * each leg that is over, under the leg's path-like id, with every request. A leg's file is written beside its name and moved there when it is on disk, so
- * it is whole or not there: whoever goes on after a kill runs the legs that have no file, and reads nothing torn.
+ * `plan.json` says, before anything is sent, which legs there will be, each with the id of its load. `legs/` has a file
+ * of each leg that is over, under the leg's path-like id, with every request. A leg's file is written beside its name
+ * and moved there when it is on disk, so it is whole or not there: whoever goes on after a kill runs the legs that have
+ * no file, and reads nothing torn.
  *
  * Whatever else a preset leaves in the folder is computed from these files, and can be computed again.
  */
@@ -154,8 +155,8 @@ public final class LoadFolder {
     }
 
     /**
-     * Has the folder for a run alone until it is closed, or this process ends: two at once would load one server together, and
-     * neither would know.
+     * Has the folder for a run alone until it is closed, or this process ends: two at once would load one server
+     * together, and neither would know.
      */
     public Claim claim() {
         try {
@@ -247,8 +248,9 @@ public final class LoadFolder {
     }
 
     /**
-     * Writes the heads that requests begin with, each as a sidecar is asked to hold it. Where texts begin with a salt, or the
-     * server makes tokens of text, what it will have in its cache is not known here, and nothing is to be written.
+     * Writes the heads that requests begin with, each as a sidecar is asked to hold it. Where texts begin with a salt,
+     * or the server makes tokens of text, what it will have in its cache is not known here, and nothing is to be
+     * written.
      */
     public void writePrefixes(List<Suite.Leg> legs) {
         Path place = folder.resolve(PREFIXES);

@@ -35,8 +35,8 @@ public record Recipe(String name, String why, long seed, Map<String, Integer> pr
      * @param arrivals {@code sequential}, {@code burst}, {@code closed:N} or one of {@link
      *     io.holdfast.loadtest.workload.Arrivals#of}
      * @param repeats the part whose requests are sent again, in place of new ones
-     * @param messages what they say word for word, where that matters; {@code {i}} is the number of the request from 0, and
-     *     {@code {own}} what it has of its own
+     * @param messages what they say word for word, where that matters; {@code {i}} is the number of the request
+     *     from 0, and {@code {own}} what it has of its own
      * @param flush whether the server's cache is emptied before
      * @param pause how long nothing is sent before
      */

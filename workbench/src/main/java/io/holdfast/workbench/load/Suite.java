@@ -10,8 +10,8 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Load legs one after the other, each in the folder before the next begins. Of a suite that was begun before, the legs that
- * are not there run.
+ * Load legs one after the other, each in the folder before the next begins. Of a suite that was begun before, the legs
+ * that are not there run.
  */
 public final class Suite {
     private final List<Leg> legs;

@@ -20,8 +20,8 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * A suite of loads without arms as two texts, from the raw files of its folder alone: one with every leg, one with what it comes
- * to. What is missing is named in both, and nothing is judged: that takes arms.
+ * A suite of loads without arms as two texts, from the raw files of its folder alone: one with every leg, one with what
+ * it comes to. What is missing is named in both, and nothing is judged: that takes arms.
  */
 public final class SuiteMarkdown {
     private static final int MOST_SECONDS = 30;

@@ -20,14 +20,15 @@ import java.util.function.Consumer;
  * Waiting for a server to cool down
  * =================================
  *
- * A GPU that has worked for a while is slower than a fresh one, often for good. A gate that waits for the speed of the first
- * request waits in vain before every leg, until its limit: hours of it, and nothing is gained. So what is waited for is not the
- * first speed. It is the median of what the server does after a burst of work, and, as the first legs end, of what it does right
- * after them.
+ * A GPU that has worked for a while is slower than a fresh one, often for good. A gate that waits for the speed of the
+ * first request waits in vain before every leg, until its limit: hours of it, and nothing is gained. So what is waited
+ * for is not the first speed. It is the median of what the server does after a burst of work, and, as the first legs
+ * end, of what it does right after them.
  *
- * Three things end a wait: the speed is near enough, it has settled (three probes alike: waiting longer would change nothing), or
- * the limit. Where the speed was not reached twice in a row the server has become another one, so the reference becomes what
- * it does now, and all legs from there on are marked. What all waits together may take is limited as well.
+ * Three things end a wait: the speed is near enough, it has settled (three probes alike: waiting longer would change
+ * nothing), or the limit. Where the speed was not reached twice in a row the server has become another one, so the
+ * reference becomes what it does now, and all legs from there on are marked. What all waits together may take is
+ * limited as well.
  *
  * A probe is a short request of a text of its own: its tokens by the time until the last of them.
  */

@@ -25,12 +25,13 @@ import java.util.regex.Pattern;
  * Servers against each other
  * ==========================
  *
- * A life is one process of one variant: it is started, gets every cell once, and ends. All variants get the same requests in a
- * cell, so their results have the same workload id.
+ * A life is one process of one variant: it is started, gets every cell once, and ends. All variants get the same
+ * requests in a cell, so their results have the same workload id.
  *
- * Without a verdict lives come in rounds that have each variant once, in an order drawn anew for each round. With one, the
- * reference and each other variant are judged by pairs of lives as everything is judged here: the reference first, the other
- * first, and twice the reference for what being second does. The lives of a pair have their cells in one order.
+ * Without a verdict lives come in rounds that have each variant once, in an order drawn anew for each round. With one,
+ * the reference and each other variant are judged by pairs of lives as everything is judged here: the reference first,
+ * the other first, and twice the reference for what being second does. The lives of a pair have their cells in one
+ * order.
  */
 
 /** Servers that are started differently, by batch and length, as a suite of legs. */

@@ -24,12 +24,12 @@ import java.util.function.LongFunction;
  * Two users
  * =========
  *
- * User A asks; user B asks either when A has been answered to the end, or a fixed time after A. Both modes send the same two
- * texts. Which is better for B cannot be read from times that begin when B asks, since B asks at another time: all that is
- * compared across modes begins when A asks.
+ * User A asks; user B asks either when A has been answered to the end, or a fixed time after A. Both modes send the
+ * same two texts. Which is better for B cannot be read from times that begin when B asks, since B asks at another time:
+ * all that is compared across modes begins when A asks.
  *
- * For a verdict pairs of legs are judged like those of any experiment here: one after the other first, together first, and twice
- * one after the other for what being second does, in an order that is drawn.
+ * For a verdict pairs of legs are judged like those of any experiment here: one after the other first, together first,
+ * and twice one after the other for what being second does, in an order that is drawn.
  */
 
 /** Two users, one after the other and together, as a suite of legs. */

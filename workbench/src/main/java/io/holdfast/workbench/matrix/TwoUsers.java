@@ -101,8 +101,8 @@ public record TwoUsers(
     }
 
     /**
-     * Its result with what compares modes in place of what does not: no time to a first token of any request here begins
-     * where that of another mode does.
+     * Its result with what compares modes in place of what does not: no time to a first token of any request here
+     * begins where that of another mode does.
      */
     public static LoadResult comparable(LoadLeg leg, LoadResult result) {
         return of(leg).map(users -> {

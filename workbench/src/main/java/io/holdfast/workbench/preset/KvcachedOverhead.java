@@ -32,8 +32,8 @@ import java.util.TreeMap;
 /**
  * Measures the cost of kvcached where it brings nothing: the same server without it and with it, at the same rates.
  *
- * <p>Which of the two comes first is drawn, and the other one is first in the next pair: in a single fixed order whatever the
- * first process does to the machine would be taken for kvcached's.
+ * <p>Which of the two comes first is drawn, and the other one is first in the next pair: in a single fixed order
+ * whatever the first process does to the machine would be taken for kvcached's.
  */
 public final class KvcachedOverhead implements Preset {
     /** The server as it is. */

@@ -24,17 +24,17 @@ import java.util.Optional;
  * The pin benchmark
  * =================
  *
- * Somebody ran baseline legs first and pinned legs second, once, and saw 20 to 67 % less time to the first token. The plan of
- * the rerun: at a concurrency at which nothing should be evicted (32) and at one that is said to be beyond the cache (64), A/A,
- * the normal order and the reversed one, and the normal one three times more.
+ * Somebody ran baseline legs first and pinned legs second, once, and saw 20 to 67 % less time to the first token. The
+ * plan of the rerun: at a concurrency at which nothing should be evicted (32) and at one that is said to be beyond the
+ * cache (64), A/A, the normal order and the reversed one, and the normal one three times more.
  *
- * What it lacks. One pair of each order has no interval, and three repetitions of one order repeat its bias three times. So the
- * steps can have more pairs each (four are the least that can decide), and then each concurrency has a verdict of its own by
- * all of its A/A, normal and reversed pairs. The steps run one after the other, not in random rounds, so a drift of the day
- * falls on one of them; `loadtest ab` does better.
+ * What it lacks. One pair of each order has no interval, and three repetitions of one order repeat its bias three
+ * times. So the steps can have more pairs each (four are the least that can decide), and then each concurrency has a
+ * verdict of its own by all of its A/A, normal and reversed pairs. The steps run one after the other, not in random
+ * rounds, so a drift of the day falls on one of them; `loadtest ab` does better.
  *
- * What it may not show at all. The system prompt is part of every request, and as many are under way all the time as the
- * concurrency says: what a running request uses no engine evicts, held or not. NO_EXPOSURE is then the answer.
+ * What it may not show at all. The system prompt is part of every request, and as many are under way all the time as
+ * the concurrency says: what a running request uses no engine evicts, held or not. NO_EXPOSURE is then the answer.
  */
 
 /** The seven steps of the pin benchmark, what they send, and what is made of them. */

@@ -38,7 +38,8 @@ import java.util.OptionalLong;
 /**
  * The eight files of the pin benchmark, from the journals of its steps alone: the same journals give the same bytes.
  *
- * <p>All of them are made before any is written, so a leg without its figures leaves no file that looks as if it had them.
+ * <p>All of them are made before any is written, so a leg without its figures leaves no file that looks as if it had
+ * them.
  */
 public final class PinPocFiles {
     private static final int FORMAT = 1;

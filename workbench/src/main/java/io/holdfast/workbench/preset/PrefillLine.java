@@ -15,8 +15,8 @@ record PrefillLine(double fixedMillis, double millisPerToken, int requests) {
     record Point(int tokens, double millis) {}
 
     /**
-     * The line of least squares; absent where there are too few points, or all of one length, and where longer prompts took
-     * no longer: then other things than reading them were measured.
+     * The line of least squares; absent where there are too few points, or all of one length, and where longer prompts
+     * took no longer: then other things than reading them were measured.
      */
     static Optional<PrefillLine> of(List<Point> cold) {
         return LinearFit.of(

@@ -67,7 +67,9 @@ public interface Preset {
         return false;
     }
 
-    /** The most that a request may take; a server that is far behind takes minutes, and is to be told of all the same. */
+    /**
+     * The most that a request may take; a server that is far behind takes minutes, and is to be told of all the same.
+     */
     default Duration requestTimeout() {
         return LONG;
     }

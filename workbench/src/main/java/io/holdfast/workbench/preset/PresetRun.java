@@ -28,8 +28,8 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /**
- * Runs a preset's legs: begins a life of the server where a leg has another one than the leg before, warms each life up, and
- * lets the server rest between legs. None of that is in a figure.
+ * Runs a preset's legs: begins a life of the server where a leg has another one than the leg before, warms each life
+ * up, and lets the server rest between legs. None of that is in a figure.
  */
 public final class PresetRun {
     private static final int WARM_UP_LANES = 8;

@@ -24,8 +24,8 @@ import java.util.Set;
  * Tests what a prefix cache finds: of cold prompts (A), of prompts that begin alike (B), of exact repeats (C), and of
  * old prompts once so much else was requested that it has to evict something (D).
  *
- * <p>D floods in rounds of a quarter of the cache, and after each asks again for a prompt of A that nobody asked for since: the
- * first that is not found proves an eviction, whatever the server says of itself.
+ * <p>D floods in rounds of a quarter of the cache, and after each asks again for a prompt of A that nobody asked for
+ * since: the first that is not found proves an eviction, whatever the server says of itself.
  */
 public final class Radix implements Preset {
     /** Names the setting of SGLang that says what is given up first. */

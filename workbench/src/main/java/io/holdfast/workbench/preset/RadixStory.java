@@ -19,9 +19,9 @@ import java.util.stream.Stream;
  * What the cache is known to hold
  * ===============================
  *
- * An engine tells of each request how much of it was cached, and nothing of what it threw away. Until its memory is full all that
- * was computed is there, so what is used is the sum of that in whole pages; from then on it is full, and at least what is above
- * must have gone. That is what "before" and "after" are: computed, not read from the server.
+ * An engine tells of each request how much of it was cached, and nothing of what it threw away. Until its memory is
+ * full all that was computed is there, so what is used is the sum of that in whole pages; from then on it is full, and
+ * at least what is above must have gone. That is what "before" and "after" are: computed, not read from the server.
  */
 
 /**

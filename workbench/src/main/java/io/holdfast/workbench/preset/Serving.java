@@ -22,8 +22,8 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
- * Five workloads that an inference server is judged by: one request at a time, a steady stream, a burst, long prompts among
- * short ones, prompts that begin alike.
+ * Five workloads that an inference server is judged by: one request at a time, a steady stream, a burst, long prompts
+ * among short ones, prompts that begin alike.
  */
 public final class Serving implements Preset {
     /** Name of all workloads together. */

@@ -30,9 +30,9 @@ import java.util.concurrent.Executor;
 /**
  * Several models that share a GPU, each at a server of its own and all asked at once.
  *
- * <p>In the benefit's load each model's rate climbs and the models begin one after the other, so that one has little to do
- * while another has much: memory that moves between them has something to move. In the capacity's load there is one model,
- * then two, and so on, until one of them fails or is too slow.
+ * <p>In the benefit's load each model's rate climbs and the models begin one after the other, so that one has little to
+ * do while another has much: memory that moves between them has something to move. In the capacity's load there is one
+ * model, then two, and so on, until one of them fails or is too slow.
  */
 public final class SeveralModels {
     /** Share of a model's requests that have to keep the limits. */
@@ -60,7 +60,10 @@ public final class SeveralModels {
         this.most = most;
     }
 
-    /** The legs in which the rate of each model climbs from the lowest of the file to the highest, each model later by that. */
+    /**
+     * The legs in which the rate of each model climbs from the lowest of the file to the highest, each model later by
+     * that.
+     */
     public List<Suite.Leg> ramps(Duration stagger) {
         double least = config.rates().stream().min(Double::compare).orElseThrow();
         double highest = config.rates().stream().max(Double::compare).orElseThrow();

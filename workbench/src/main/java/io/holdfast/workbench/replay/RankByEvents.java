@@ -28,9 +28,9 @@ import java.util.stream.Collectors;
 /** Chooses by what an engine announces, with what a sidecar chooses by, and begins and ends holds by a lever. */
 final class RankByEvents implements EventFollower.Listener {
     /*
-     * Stores and removals become blocks and requests again, and the same class as in a sidecar says which prefixes to hold.
-     * What is not here: the reserve of one engine's settings, and the floor on saved milliseconds, which is of one engine's
-     * speed.
+     * Stores and removals become blocks and requests again, and the same class as in a sidecar says which prefixes to
+     * hold. What is not here: the reserve of one engine's settings, and the floor on saved milliseconds, which is of
+     * one engine's speed.
      */
 
     /** Time for which an unused hold lasts; a sidecar's default. */

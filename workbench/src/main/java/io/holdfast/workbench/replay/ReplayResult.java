@@ -10,7 +10,8 @@ import java.util.OptionalLong;
  * @param hits blocks that were found
  * @param references blocks that were asked for
  * @param pinOperations blocks that were pinned and blocks that were unpinned, together
- * @param holdOperations prefixes of which a hold began and of which one ended, together; empty where no prefixes are held
+ * @param holdOperations prefixes of which a hold began and of which one ended, together; empty where no prefixes
+ *     are held
  * @param pinsGivenUp pins that the engine needed the room of
  * @param gateChanges how often the shadows opened or closed
  * @param openShare share of the trace's time for which pins were licensed

@@ -82,7 +82,8 @@ public record ReplaySettings(
     /**
      * Chunks, answers and removals are announced as they happen, in an engine's form.
      *
-     * @param backend what a sidecar would hold with, no faster than it begins holds; without one they begin as they are chosen
+     * @param backend what a sidecar would hold with, no faster than it begins holds; without one they begin as they
+     *     are chosen
      * @param byRules whether the engine's own rules serve the requests, or a plain cache in steps does
      */
     public record Announced(Form form, Optional<Lever> backend, boolean byRules) {

@@ -29,12 +29,12 @@ final class RulesHolds implements RankByEvents.Lever {
     /*
      * Two levers
      * ----------
-     * A pin names the last block of a path, which must have ended an insertion; a prefix at which requests part, and none
-     * ended, is pinned by the shortest path over it, as a sidecar's plan does. Pins are hard: so all together leave room for
-     * the largest request, and where one waits while nothing runs all of them go. The engine refuses a block that it has no
-     * more. A session hold is a request for the path and one token, in a session of its own: it takes the engine's time,
-     * computes what of the path was lost, and lasts until the session is closed. What sessions refer to is evicted last, so
-     * that it needs no guard.
+     * A pin names the last block of a path, which must have ended an insertion; a prefix at which requests part, and
+     * none ended, is pinned by the shortest path over it, as a sidecar's plan does. Pins are hard: so all together
+     * leave room for the largest request, and where one waits while nothing runs all of them go. The engine refuses a
+     * block that it has no more. A session hold is a request for the path and one token, in a session of its own: it
+     * takes the engine's time, computes what of the path was lost, and lasts until the session is closed. What sessions
+     * refer to is evicted last, so that it needs no guard.
      *
      * What a request of our own stores is known by its path, and teaches nothing.
      */

@@ -13,19 +13,19 @@ final class SteppedEngine {
     /*
      * Time
      * ----
-     * One step takes so many tokens of the prompts that wait, the first come first, and cuts the last of them where they are
-     * more; the rest of that one comes first in the next step. Answers are generated beside that at a constant pace. It is a
-     * fast engine, one that keeps up with the hours of a whole cluster that public traces are, since a queue would say
-     * nothing of a cache.
+     * One step takes so many tokens of the prompts that wait, the first come first, and cuts the last of them where
+     * they are more; the rest of that one comes first in the next step. Answers are generated beside that at a constant
+     * pace. It is a fast engine, one that keeps up with the hours of a whole cluster that public traces are, since a
+     * queue would say nothing of a cache.
      *
      * What is announced when
      * ----------------------
      * SGLang stores what a step computed when the step is over, and an answer when its request ends; vLLM stores what a
-     * step will compute when it begins, and each block of an answer when it is full. What a store pushes out is announced
-     * in the same batch, before it.
+     * step will compute when it begins, and each block of an answer when it is full. What a store pushes out is
+     * announced in the same batch, before it.
      *
-     * What is not modelled: of two that bring the same prompt in one step SGLang keeps the first one's blocks, and so does
-     * this; neither engine's own rules of who is served first.
+     * What is not modelled: of two that bring the same prompt in one step SGLang keeps the first one's blocks, and so
+     * does this; neither engine's own rules of who is served first.
      */
     private static final int STEP_TOKENS = 8_192;
     private static final double STEP_SECONDS = 0.01;

@@ -7,7 +7,10 @@ import io.holdfast.workbench.replay.ReplaySettings.Part;
 import io.holdfast.workbench.replay.SteppedEngine.Served;
 import java.util.Optional;
 
-/** Sends a trace through an engine that serves it step by step, and lets what decides see of that what it sees of engines. */
+/**
+ * Sends a trace through an engine that serves it step by step, and lets what decides see of that what it sees of
+ * engines.
+ */
 final class SteppedReplay implements SteppedEngine.Listener {
     private final Trace trace;
     private final ReplaySettings settings;

@@ -31,13 +31,13 @@ import java.util.stream.Stream;
 /*
  * What a log looks like
  * ---------------------
- * Under "## Phase NAME" stands "### WORKLOAD" for each workload; below that a line with the id of its requests and what was
- * the same for all models, a table with a row for each metric and a column for each model, and a second table with the change
- * against the last phase that had this workload. People write what they like between and around these; a line with settings
- * and a table whose first column is "metric" are all that is read back.
+ * Under "## Phase NAME" stands "### WORKLOAD" for each workload; below that a line with the id of its requests and what
+ * was the same for all models, a table with a row for each metric and a column for each model, and a second table with
+ * the change against the last phase that had this workload. People write what they like between and around these; a
+ * line with settings and a table whose first column is "metric" are all that is read back.
  *
- * A log only ever grows: what was in the file stays as it was, byte for byte, and the new phase is behind it. The file is
- * replaced as a whole, so a process that dies meanwhile leaves the old one.
+ * A log only ever grows: what was in the file stays as it was, byte for byte, and the new phase is behind it. The file
+ * is replaced as a whole, so a process that dies meanwhile leaves the old one.
  */
 
 /** A benchmark log in Markdown to which phases are appended. */

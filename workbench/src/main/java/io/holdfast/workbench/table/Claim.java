@@ -114,8 +114,8 @@ public record Claim(String claim, Status status, String limit, List<String> evid
     }
 
     /**
-     * Reads a ledger: a table with the columns claim, status and evidence; evidence is parted by semicolons. The journal of a run
-     * is one of its holds, whose evidence is what was asked of the engine and answered.
+     * Reads a ledger: a table with the columns claim, status and evidence; evidence is parted by semicolons. The
+     * journal of a run is one of its holds, whose evidence is what was asked of the engine and answered.
      */
     public static List<Claim> read(Path file) {
         return String.valueOf(file.getFileName()).endsWith(JOURNAL)

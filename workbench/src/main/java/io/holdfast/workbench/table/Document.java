@@ -14,8 +14,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * A file with tables, as far as they are understood: people write tables of many things into one document, and one that is
- * of something else takes nothing from the others.
+ * A file with tables, as far as they are understood: people write tables of many things into one document, and one that
+ * is of something else takes nothing from the others.
  *
  * @param claims of a ledger that it has
  * @param criteria that it names

@@ -253,7 +253,9 @@ final class PhaseReview {
         return remarks;
     }
 
-    /** One request after the other gives so many tokens in the time of one; where it does not, mean and median disagree. */
+    /**
+     * One request after the other gives so many tokens in the time of one; where it does not, mean and median disagree.
+     */
     static Optional<String> inconsistent(Map<String, String> where, Map<Metric, Observation> metrics) {
         OptionalDouble tokens = number(where, Column.OUTPUT_TOKENS);
         Optional<Observation> latency = named(metrics, "e2e_p50");

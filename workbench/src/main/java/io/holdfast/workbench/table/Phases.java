@@ -20,8 +20,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * The phases of a benchmark log, in the order of the file: under a heading that begins with {@code Phase} a table for each
- * workload, whose heading names it, with or without more behind a dash.
+ * The phases of a benchmark log, in the order of the file: under a heading that begins with {@code Phase} a table for
+ * each workload, whose heading names it, with or without more behind a dash.
  */
 record Phases(List<Phase> phases) {
     private static final Pattern DASH = Pattern.compile("\\s+[—–-]\\s+");

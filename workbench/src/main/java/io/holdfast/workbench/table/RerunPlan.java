@@ -13,7 +13,9 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** The commands that would show what a table cannot: A/A, both orders often enough, and a level with memory to spare. */
+/**
+ * The commands that would show what a table cannot: A/A, both orders often enough, and a level with memory to spare.
+ */
 public final class RerunPlan {
     private static final int USUAL_ROUNDS = 5;
     private static final int MOST_ROUNDS = 20;

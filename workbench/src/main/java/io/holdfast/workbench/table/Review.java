@@ -23,8 +23,8 @@ import java.util.Set;
 /**
  * Review of somebody else's numbers: what they can and cannot show.
  *
- * <p>No verdict in it is ever REAL: that asks for pairs in both orders, A/A and the server's own count of cached tokens, by
- * request, and a table is at best a summary of those.
+ * <p>No verdict in it is ever REAL: that asks for pairs in both orders, A/A and the server's own count of cached
+ * tokens, by request, and a table is at best a summary of those.
  *
  * @param sections one for each table, or for each step of a log
  * @param remarks on all tables together
@@ -282,7 +282,9 @@ public record Review(
         return remarks;
     }
 
-    /** A gain that is as large where nothing is evicted is suspect wherever it was measured with the same configuration. */
+    /**
+     * A gain that is as large where nothing is evicted is suspect wherever it was measured with the same configuration.
+     */
     private static List<Claim> claims(List<PublishedTable> tables) {
         List<Claim> claims = new ArrayList<>();
         for (PublishedTable table : tables) {

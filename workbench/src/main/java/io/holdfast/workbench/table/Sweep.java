@@ -18,8 +18,8 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
- * Places that differ in one level alone, the smallest first; levels that go along with it, as blocks with a batch, do not
- * count as a second difference.
+ * Places that differ in one level alone, the smallest first; levels that go along with it, as blocks with a batch, do
+ * not count as a second difference.
  *
  * @param axis the level, by the names of {@link Column}
  */
