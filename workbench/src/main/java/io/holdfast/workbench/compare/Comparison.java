@@ -144,7 +144,7 @@ public record Comparison(
         return all;
     }
 
-    /** Returns the changes for the worse, first those from nothing to something, then the largest. */
+    /** Returns the worst changes, first those from nothing to something, then the largest. */
     public List<Placed> regressions(List<Metric> metrics, double margin) {
         return changes(metrics).stream()
                 .filter(placed -> placed.change().finding(margin) == Finding.WORSE)

@@ -47,7 +47,7 @@ final class RankByEvents implements EventFollower.Listener {
         /** Ends the hold of the path with this last block. */
         void letGo(long lastBlock);
 
-        /** Called when this block is lost, and with it the hold that ends there. */
+        /** Called when the engine removes this block although it was pinned. */
         default void lost(long block) {}
 
         /** Returns true if a hold may end at this block. */

@@ -14,12 +14,11 @@ import java.util.regex.Pattern;
  * --------------------------
  * By its name alone, in three steps, none of which guesses.
  *
- * 1. What is in brackets at its end, or behind its last comma, is its unit if it is one of Figure.Unit. 2. A word for
- * an arm at its begin or end (baseline, BL, pinned, PIN) says whose numbers these are; two of them with an
- *    arrow between say that each cell has both. Such words count only beside the name of a number.
- * 3. What is left is a number's name, or is looked up in the list below. Whatever has a unit is a number: of a time
- * less is
- *    better, of a rate more, of anything else neither.
+ * 1. A text in brackets at its end, or behind its last comma, is its unit if it is one of Figure.Unit.
+ * 2. A word for an arm at its beginning or end (baseline, BL, pinned, PIN) names the arm of these numbers; two of them
+ *    with an arrow between mean that each cell has both. Such words count only beside the name of a number.
+ * 3. The rest is a number's name, or is looked up in the list below. Whatever has a unit is a number: of a time less
+ *    is better, of a rate more, of anything else neither.
  */
 
 /** Content of a column of a published table, by its name. */
