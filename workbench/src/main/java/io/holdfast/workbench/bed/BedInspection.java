@@ -29,7 +29,7 @@ import java.util.stream.Collectors;
 
 /** Looks at the machine that a load test would run on, and at what only a request through its own client shows. */
 public final class BedInspection {
-    /** From the streams of a load to what a process needs beside them. */
+    /** Number of files that a process needs beside the streams of a load. */
     private static final int OTHER_FILES = 256;
 
     private static final int PROMPT_TOKENS = 96;

@@ -22,7 +22,7 @@ public sealed interface Gpus {
     /** Fields that are queried of each GPU. */
     String FIELDS = "index,name,driver_version,memory.total";
 
-    /** In the head of what nvidia-smi prints by itself. */
+    /** Matches the version in the head of nvidia-smi without options. */
     Pattern CUDA = Pattern.compile("CUDA Version: *([0-9.]+)");
 
     /** Streaming multiprocessors by the word of the name that tells the model; PCIe and SXM of a model alike. */
@@ -43,7 +43,7 @@ public sealed interface Gpus {
     /** There is no {@code nvidia-smi}, so no GPU of NVIDIA's that anybody could ask about. */
     record None() implements Gpus {}
 
-    /** It is there and did not tell. */
+    /** A tool that is there and gave no answer. */
     record Unknown(String why) implements Gpus {}
 
     /**
@@ -66,7 +66,7 @@ public sealed interface Gpus {
         }
     }
 
-    /** One of them. */
+    /** One GPU. */
     record Gpu(int index, String name, String driver, String memory, Optional<String> computeCapability, String cuda) {
         /** Returns a text such as {@code NVIDIA H100 80GB HBM3, 81559 MiB, compute capability 9.0, 132 SMs}. */
         String text() {

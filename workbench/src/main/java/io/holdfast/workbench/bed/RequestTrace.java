@@ -128,7 +128,7 @@ public record RequestTrace(
      */
     public record TokenTime(int token, OptionalInt context, double millis) {}
 
-    /** At some places, and the last one. */
+    /** Returns the times at some places, and at the last one. */
     public List<TokenTime> samples() {
         double[] itl = record.itlMillis();
         return IntStream.concat(IntStream.of(SAMPLES), IntStream.of(itl.length))
@@ -153,7 +153,7 @@ public record RequestTrace(
                 IntStream.rangeClosed(1, itl.length).asDoubleStream().toArray(), itl);
     }
 
-    /** In a sentence. */
+    /** Returns the slope in a sentence. */
     public String slopeText() {
         return slope().map(fit -> {
                     var interval = fit.slopeInterval(CONFIDENCE);

@@ -45,7 +45,7 @@ public record ServerProcess(long pid) {
     /** Packages whose versions belong to what a number was measured with. */
     static final List<String> PACKAGES = List.of("torch", "kvcached", "vllm", "sglang", "flashinfer_python", "triton");
 
-    /** That of a server on this machine; absent where it is on another one. */
+    /** Finds the process of a server on this machine; absent where it is on another one. */
     public static Optional<ServerProcess> of(URI server) {
         String host = String.valueOf(server.getHost());
         boolean here = host.startsWith("127.") || host.equals("localhost") || host.equals("[::1]");
@@ -90,7 +90,7 @@ public record ServerProcess(long pid) {
         }
     }
 
-    /** It and all that it started. */
+    /** Returns the process and all that it started. */
     Set<Long> family() {
         Set<Long> family = new LinkedHashSet<>(List.of(pid));
         ProcessHandle.of(pid).ifPresent(handle -> handle.descendants().forEach(child -> family.add(child.pid())));

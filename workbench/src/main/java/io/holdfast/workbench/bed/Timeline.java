@@ -66,7 +66,7 @@ public final class Timeline {
         return lines;
     }
 
-    /** At least one column, so that what was short is seen; what comes later is written over it. */
+    /** Fills at least one column, so that short spans are seen; later spans are written over it. */
     private void fill(char[] row, long begin, long end, char mark) {
         if (end < begin || (mark == WAITS && end == begin)) {
             return;

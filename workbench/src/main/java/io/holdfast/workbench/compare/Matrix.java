@@ -64,7 +64,7 @@ public record Matrix(
      */
     public record Cell(
             Metric metric, Map<String, String> settings, Map<String, double[]> values, Map<String, String> failures) {
-        /** From best to worst. */
+        /** Returns the variants from best to worst. */
         public List<String> ranked() {
             Comparator<String> order =
                     Comparator.comparingDouble(variant -> value(variant).orElse(0));

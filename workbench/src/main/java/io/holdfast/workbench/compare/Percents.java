@@ -8,7 +8,7 @@ import java.util.Locale;
 public final class Percents {
     private static final double FINE = 0.1;
 
-    /** From here on nobody reads a percentage. */
+    /** Change from which nobody reads a percentage. */
     private static final double MANIFOLD = 10;
 
     private Percents() {}

@@ -42,7 +42,7 @@ import java.util.stream.Stream;
  * counted. Gaps between chunks are gaps between tokens where every chunk had one, which only a list shows.
  */
 
-/** Reads results of whoever measured. */
+/** Reads results of any tool that measured. */
 public final class ToolResults {
     private static final List<ToolFormat> FORMATS = List.of(
             new OwnSuite(),

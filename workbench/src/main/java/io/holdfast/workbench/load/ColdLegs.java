@@ -67,7 +67,7 @@ public final class ColdLegs {
         return new ColdLegs(Way.AS_FOUND, Optional.empty());
     }
 
-    /** Has somebody look at each leg from its beginning, one for each. */
+    /** Has a new observer watch each leg from its beginning. */
     public void beside(Supplier<BesideLeg> each) {
         beside = each;
     }

@@ -50,7 +50,7 @@ public final class Lengths {
         }
     }
 
-    /** Says that the server counted other lengths than were asked for, if so. */
+    /** Reports that the server counted other lengths than requested, if so. */
     static Optional<String> unlike(List<LoadRequest> asSent, List<RequestRecord> measured) {
         double wanted = 0;
         double counted = 0;

@@ -176,7 +176,7 @@ public final class LoadFolder {
                 + "; see 'holdfast loadtest status " + folder + "', and wait for its end or name another folder.");
     }
 
-    /** That a folder is one run's alone. */
+    /** Claim of one run on a folder, which no other run may use. */
     public static final class Claim implements AutoCloseable {
         private final FileChannel channel;
 
@@ -234,7 +234,7 @@ public final class LoadFolder {
         }
     }
 
-    /** Writes what whoever ran the suite has to say of it, a sentence a line, in place of what was said before. */
+    /** Writes remarks of the person who ran the suite, a sentence a line, in place of earlier ones. */
     public static void writeFindings(Path folder, List<String> sentences) {
         try {
             if (sentences.isEmpty()) {

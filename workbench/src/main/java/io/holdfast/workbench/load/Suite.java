@@ -29,7 +29,7 @@ public final class Suite {
      */
     public record Leg(String id, DrawnLoad load, Map<String, String> settings) {}
 
-    /** Who has the server that a leg is sent to. */
+    /** Provider of the server that a leg is sent to. */
     public interface Servers {
         /**
          * The server for a leg, which has answered a real request; where the last one had other settings, begun anew.
@@ -77,7 +77,7 @@ public final class Suite {
         }
     }
 
-    /** Who is told how far it is. */
+    /** Listener to the progress of a suite. */
     public interface Watcher {
         /**
          * A leg is about to be run.

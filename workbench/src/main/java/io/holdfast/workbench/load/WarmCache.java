@@ -59,7 +59,7 @@ final class WarmCache {
                         possible));
     }
 
-    /** For each the tokens that it begins with alike with the one before it that is most alike. */
+    /** Returns for each request the length of the longest beginning that it shares with an earlier one. */
     private static int[] most(List<LoadRequest> asSent) {
         TreeSet<int[]> earlier = new TreeSet<>(Arrays::compare);
         int[] most = new int[asSent.size()];

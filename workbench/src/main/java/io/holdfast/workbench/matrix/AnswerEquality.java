@@ -81,7 +81,7 @@ public record AnswerEquality(int compared, int others, Map<String, Integer> byCo
         return request.isOk() ? request.output() : Optional.empty();
     }
 
-    /** In a sentence. */
+    /** Returns the result in a sentence. */
     public String text() {
         String alone = amongAlone == 0
                 ? "The answers to a prompt that was sent alone and cold were always the same."

@@ -22,8 +22,8 @@ import java.util.Optional;
  *
  *   cold   the requests, all at once
  *   hot    the same one after the other, not measured; then all at once
- * warm   the same one after the other, not measured; then others of as many tokens as the GPU's cache holds; then all
- * at once
+ *   warm   the same one after the other, not measured; then others of as many tokens as the GPU's cache holds; then
+ *          all at once
  *
  * Where the cache can be emptied each leg begins with that, and all legs of a length ask for the same texts, in all
  * states and batch sizes: so their answers can be compared. Where it cannot, each leg has texts of its own.

@@ -13,9 +13,8 @@ import java.util.Optional;
  *
  *   cold   the prompt was never asked for since the cache was emptied, or is a text of its own: nothing of it is cached
  *   hot    the same prompt was asked for right before: all of it is cached, but for what is left of a block at its end
- * warm   the same prompt was asked for, and then so much else that it cannot be on the GPU any more: what is cached of
- * it
- *          came from a lower tier
+ *   warm   the same prompt was requested, and then so much else that it cannot be on the GPU any more: what is cached
+ *          of it came from a lower tier
  *
  * Nearly all servers say how many tokens were cached, and not where. So that a warm one is not a hot one rests on what
  * was sent in between, as large as the cache on the GPU; and on a server without a lower tier nothing is cached then,

@@ -99,7 +99,7 @@ public final class CoolDown implements Suite.Between {
         }
     }
 
-    /** Who finds out how fast the server is now. */
+    /** Measures how fast the server is now. */
     interface Probe {
         /** Tokens in a second; absent where it did not answer well. */
         OptionalDouble tokensPerSecond(EngineUnderTest engine);

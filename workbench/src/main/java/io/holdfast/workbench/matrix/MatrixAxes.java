@@ -79,7 +79,7 @@ public record MatrixAxes(
                         staggered.stream().filter(length -> length <= tokens).toList());
     }
 
-    /** In the order in which they run. */
+    /** Returns the legs in the order in which they run. */
     List<MatrixLeg> legs() {
         List<MatrixLeg> legs = new ArrayList<>();
         contexts.forEach((batch, lengths) -> {

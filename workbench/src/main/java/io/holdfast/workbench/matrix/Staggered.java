@@ -48,9 +48,9 @@ public final class Staggered {
 
     /** Arrival of user B. */
     public enum Mode {
-        /** When A has been answered to the end. */
+        /** B comes when A has been answered to the end. */
         SEQUENTIAL,
-        /** A fixed time after A. */
+        /** B comes a fixed time after A. */
         BATCHED;
 
         String word() {

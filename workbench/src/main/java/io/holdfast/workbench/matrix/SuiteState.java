@@ -111,7 +111,7 @@ public record SuiteState(
         return verdicts.stream().allMatch(LegVerdict::counts) ? Word.COMPLETE : Word.FAILED;
     }
 
-    /** In one line: {@code PARTIAL: 115 of 204 legs (56.4 %): 114 OK, 1 WARN, 0 FAIL, 0 INVALID}. */
+    /** Returns the line {@code PARTIAL: 115 of 204 legs (56.4 %): 114 OK, 1 WARN, 0 FAIL, 0 INVALID}. */
     public String headline() {
         int there = total() - missingLegs();
         return String.format(

@@ -167,7 +167,10 @@ public record TwoUsers(
             return mean(in);
         }
 
-        /** Before B asked, where A was being answered by then; otherwise once B is being answered as well. */
+        /**
+         * Returns the mean before B asked, where A was being answered by then; otherwise once B is being answered as
+         * well.
+         */
         OptionalDouble outside() {
             return mean(before.size() >= ENOUGH ? before : after);
         }

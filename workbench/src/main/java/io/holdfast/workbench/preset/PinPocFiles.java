@@ -180,7 +180,7 @@ public final class PinPocFiles {
                 "note", "one order alone, once: claims and no findings; 'loadtest sweep' has a verdict for each level");
     }
 
-    /** The capacity is what the server says, whatever was asked for. */
+    /** The capacity is the one that the server reports, whatever was requested. */
     private static void level(ObjectNode sweep, Step step, Journal.Contents run, ObjectNode its) {
         Pressure pressure = new Pressure(
                 run.header().workload().prefixTokens(),

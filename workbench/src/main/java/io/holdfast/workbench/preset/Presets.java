@@ -18,7 +18,7 @@ public final class Presets {
         }
     }
 
-    /** In the order in which a reader meets them. */
+    /** Returns the presets in the order in which a reader meets them. */
     public static List<Entry> all() {
         return List.of(
                 new Entry(

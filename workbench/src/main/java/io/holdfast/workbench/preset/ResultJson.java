@@ -21,7 +21,7 @@ public final class ResultJson {
         }
     }
 
-    /** With these numbers at its top. */
+    /** Returns the text with these numbers at its top. */
     static String with(ResultFile results, Map<String, Double> top) {
         ObjectNode root = of(results);
         top.forEach(root::put);

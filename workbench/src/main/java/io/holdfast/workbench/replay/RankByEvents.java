@@ -115,7 +115,7 @@ final class RankByEvents implements EventFollower.Listener {
         return shared.shortestPathOver(last, mayEnd);
     }
 
-    /** Before a batch that is published now. */
+    /** Sets the time, before a batch that is published now. */
     void now(long nanos) {
         shared.now(nanos);
         ranked.now(nanos);
@@ -190,7 +190,7 @@ final class RankByEvents implements EventFollower.Listener {
         }
     }
 
-    /** It is there, no other hold keeps it, and what has to be sent is known. */
+    /** Returns true if it is there, no other hold keeps it, and the tokens to send are known. */
     private boolean mayBegin(long last) {
         EngineBlocks blocks = follower.blocks();
         return blocks.resident(last)

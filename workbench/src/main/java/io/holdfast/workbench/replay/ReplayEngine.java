@@ -3,7 +3,7 @@ package io.holdfast.workbench.replay;
 import java.util.Arrays;
 import java.util.PriorityQueue;
 
-/** Who runs until when, where each request stores its whole path as it comes. */
+/** Running requests and their ends, where each stores its whole path as it comes. */
 final class ReplayEngine {
     /*
      * With `held` a request holds its path, and as many blocks of its own as its answer fills, for as long as it would

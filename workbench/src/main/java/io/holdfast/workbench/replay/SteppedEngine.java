@@ -33,7 +33,7 @@ final class SteppedEngine {
     private static final double SECONDS_PER_OUTPUT_TOKEN = 0.03;
     private static final double NANOS = 1e9;
 
-    /** Who hears of what the engine does, in its order. */
+    /** Listener to what the engine does, in its order. */
     interface Listener {
         /** The blocks of a path from one depth up to before another entered the cache. */
         void stored(int[] path, int from, int to);

@@ -127,7 +127,7 @@ final class SteppedReplay implements SteppedEngine.Listener {
         decides.removed(block, engine.nowNanos());
     }
 
-    /** The engine gave it up, whoever wants it. */
+    /** Called when the engine gave it up, even though a hold wants it. */
     private void unpinned(int block) {
         pinned[block] = false;
         decides.unpinned(block);

@@ -19,7 +19,7 @@ public record Change(BigDecimal from, BigDecimal to) {
         return new Change(new BigDecimal(from), new BigDecimal(to));
     }
 
-    /** In percent of the first; absent where that is 0. */
+    /** Returns the change in percent of the first; absent where that is 0. */
     public Optional<BigDecimal> percent(int decimals) {
         return from.signum() == 0
                 ? Optional.empty()
@@ -34,7 +34,7 @@ public record Change(BigDecimal from, BigDecimal to) {
         return from.signum() == 0 ? Optional.empty() : Optional.of(to.divide(from, decimals, RoundingMode.HALF_UP));
     }
 
-    /** In percent with a sign, as {@code -22.4 %}; {@code none} from 0. */
+    /** Returns the change in percent with a sign, as {@code -22.4 %}; {@code none} from 0. */
     public String text(int decimals) {
         return percent(decimals).map(Percents::printed).orElse("none");
     }

@@ -23,7 +23,7 @@ import java.util.regex.Pattern;
 
 /** Content of a column of a published table, by its name. */
 sealed interface Column {
-    /** One of the two that are compared. */
+    /** One of the two sides that are compared. */
     enum Side {
         BASELINE,
         TREATMENT
@@ -32,7 +32,7 @@ sealed interface Column {
     /** A number, of one arm or of none that the name tells. */
     record Value(Metric metric, String unit, Optional<Side> side) implements Column {}
 
-    /** Has a name for the rows' numbers, one metric a row; the other columns are then models, arms or the like. */
+    /** Name of the rows' numbers, one metric a row; the other columns are then models, arms or the like. */
     record MetricName() implements Column {}
 
     /** A model or an arm that has its metrics in the rows. */
@@ -224,7 +224,7 @@ sealed interface Column {
         return matcher.matches() && !unit(header).isEmpty() ? matcher.group(1) : header;
     }
 
-    /** In small letters, with one blank between words. */
+    /** Returns a name in small letters, with one blank between words. */
     static String words(String name) {
         return name.toLowerCase(Locale.ROOT)
                 .replaceAll("[_\\-/:]+", " ")

@@ -60,7 +60,7 @@ record Figure(BigDecimal number, String unit) {
     /** A unit that tables have, and what it is measured by. */
     record Unit(Kind kind, BigDecimal factor) {
         enum Kind {
-            /** In milliseconds. */
+            /** A time in milliseconds. */
             TIME,
             TOKEN_RATE,
             REQUEST_RATE,

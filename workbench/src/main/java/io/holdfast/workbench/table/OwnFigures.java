@@ -129,7 +129,7 @@ final class OwnFigures {
         return PublishedTable.text(place.where()).replaceFirst("^(model|variant) ", "");
     }
 
-    /** From the first to the second column of shares. */
+    /** Compares the first with the second column of shares. */
     private void points() {
         List<Place> columns = places.stream()
                 .filter(place -> place.plain().keySet().stream().anyMatch(metric -> metric.unit() == Metric.Unit.SHARE))
@@ -192,7 +192,7 @@ final class OwnFigures {
         }
     }
 
-    /** In SI units, as links are rated; KiB and its like say what they are. */
+    /** Returns bytes by SI units, as links are rated; KiB and its like are binary. */
     private static OptionalDouble bytes(Place place, String metric) {
         return Place.named(place.plain().keySet(), metric)
                 .flatMap(

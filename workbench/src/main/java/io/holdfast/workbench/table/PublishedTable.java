@@ -355,7 +355,7 @@ record PublishedTable(
                     && metric.unit() != Metric.Unit.TOKENS;
         }
 
-        /** That of the same metric elsewhere in the document, or what everybody counts tokens a second in. */
+        /** Returns the unit of the same metric elsewhere in the document, or the usual one of tokens a second. */
         private Optional<String> usualUnit(Metric metric, String name) {
             Optional<String> elsewhere = Optional.ofNullable(told.units().get(metric.name()));
             Optional<String> unit = elsewhere.or(

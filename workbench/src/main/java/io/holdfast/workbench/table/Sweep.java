@@ -35,7 +35,7 @@ record Sweep(String axis, List<Place> places) {
 
     private static final double CLIFF = 2;
 
-    /** So near to the best that another reason may choose. */
+    /** Share of the best from which another reason may choose. */
     private static final double AS_GOOD = 0.95;
 
     Sweep {
