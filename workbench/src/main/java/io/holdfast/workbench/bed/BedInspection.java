@@ -29,7 +29,7 @@ import java.util.stream.Collectors;
 
 /** Looks at the machine that a load test would run on, and at what only a request through its own client shows. */
 public final class BedInspection {
-    /** From the streams of a load to what a process needs beside them. */
+    /** Number of files that a process needs beside the streams of a load. */
     private static final int OTHER_FILES = 256;
 
     private static final int PROMPT_TOKENS = 96;
@@ -48,7 +48,7 @@ public final class BedInspection {
     private final List<Check> checks = new ArrayList<>();
 
     /**
-     * What is looked at.
+     * Subject of an inspection.
      *
      * @param server where it listens
      * @param streams that a load would have under way at a time
@@ -57,7 +57,7 @@ public final class BedInspection {
      */
     public record Wanted(URI server, int streams, Path sharedMemory, boolean needsIdleGpu) {}
 
-    /** What was found, and what belongs to every number that is measured there. */
+    /** Checks that were made, and the environment of every number that is measured there. */
     public record Found(List<Check> checks, EnvironmentRecord environment) {
         public Found {
             checks = List.copyOf(checks);
@@ -125,7 +125,7 @@ public final class BedInspection {
         return found.find() ? Optional.of(found.group(1)) : Optional.empty();
     }
 
-    /** The same prompt twice, so that the second finds it; what a flag promises is one thing, an answer another. */
+    /** Sends the same prompt twice, so that the second finds it: a flag only promises, an answer proves. */
     private void cacheReport(EngineUnderTest engine, RandomGenerator random) {
         int[] prompt =
                 random.ints(PROMPT_TOKENS, FIRST_TOKEN, FIRST_TOKEN + TOKENS).toArray();
@@ -295,7 +295,7 @@ public final class BedInspection {
                         : Check.warning("GPU is idle", seen, mend));
     }
 
-    /** What the server's process was told that changes what is measured. */
+    /** Checks variables of the server's process that change what is measured. */
     static Optional<Check> variables(Map<String, String> variables) {
         return variables.getOrDefault("CUDA_LAUNCH_BLOCKING", "0").equals("1")
                 ? Optional.of(Check.warning(

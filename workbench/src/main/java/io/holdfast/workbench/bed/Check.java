@@ -10,7 +10,7 @@ import java.util.Optional;
  * @param mend what to do so that it is found better
  */
 public record Check(State state, String subject, String text, Optional<String> mend) {
-    /** How it was found. */
+    /** Result of a check. */
     public enum State {
         OK,
         /** Without it nothing can be measured. */

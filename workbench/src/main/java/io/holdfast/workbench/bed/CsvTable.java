@@ -40,8 +40,8 @@ record CsvTable(List<String> columns, List<List<String>> rows) {
     }
 
     /**
-     * The number that a value begins with, its thousands separated or not; absent where it begins with none, as {@code [N/A]}
-     * does.
+     * The number that a value begins with, its thousands separated or not; absent where it begins with none, as
+     * {@code [N/A]} does.
      */
     static OptionalDouble number(String value) {
         String first = value.strip().split(" ", 2)[0].replace(",", "");

@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.random.RandomGenerator;
 
 /**
- * What a decode step takes while so many requests decode together: of the gaps between tokens those that lie between the last
+ * Time of a decode step while so many requests decode together: from the gaps between tokens that lie between the last
  * first token and the first last one, so that the batch is full in all of them.
  *
  * @param gaps how many there were

@@ -15,11 +15,12 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
- * What a number was measured on, by name: machine, GPUs, versions, and the variables of the server's process that change what is
- * measured. What nobody could tell is written as {@code unknown} and never left out; what is known to be absent is {@code none}.
+ * Environment of a number, by name: machine, GPUs, versions, and the variables of the server's process that change what
+ * is measured. A value that nobody could tell is written as {@code unknown} and never left out; a value known to be
+ * absent is {@code none}.
  */
 public record EnvironmentRecord(Map<String, String> values) {
-    /** What is written where nobody could tell. */
+    /** Value where nobody could tell. */
     public static final String UNKNOWN = "unknown";
 
     private static final String NONE = "none";
@@ -85,7 +86,7 @@ public record EnvironmentRecord(Map<String, String> values) {
         return all.isEmpty() ? UNKNOWN : all;
     }
 
-    /** As in {@code 2 x NVIDIA A100-SXM4-80GB}. */
+    /** Returns names such as {@code 2 x NVIDIA A100-SXM4-80GB}. */
     static String gpuNames(Gpus.Present present) {
         Map<String, Long> counts = present.gpus().stream()
                 .collect(Collectors.groupingBy(Gpus.Gpu::name, LinkedHashMap::new, Collectors.counting()));
@@ -109,7 +110,7 @@ public record EnvironmentRecord(Map<String, String> values) {
         }
     }
 
-    /** The same with the engine's own version, and with what flags it tells. */
+    /** Returns the record with one more value, {@link #UNKNOWN} where it is absent or blank. */
     public EnvironmentRecord with(String name, Optional<String> value) {
         Map<String, String> more = new LinkedHashMap<>(values);
         more.put(name, value.filter(text -> !text.isBlank()).orElse(UNKNOWN));
@@ -124,7 +125,7 @@ public record EnvironmentRecord(Map<String, String> values) {
                 .toList();
     }
 
-    /** By these names in the options of a run's header, beside those of the command. */
+    /** Returns the options of a run's header for these values, beside those of the command. */
     public Map<String, String> options(String prefix) {
         return values.entrySet().stream()
                 .collect(Collectors.toMap(

@@ -19,10 +19,10 @@ import java.util.stream.Collectors;
 public sealed interface Gpus {
     String TOOL = "nvidia-smi";
 
-    /** What each GPU is asked for. */
+    /** Fields that are queried of each GPU. */
     String FIELDS = "index,name,driver_version,memory.total";
 
-    /** In the head of what nvidia-smi prints by itself. */
+    /** Matches the version in the head of nvidia-smi without options. */
     Pattern CUDA = Pattern.compile("CUDA Version: *([0-9.]+)");
 
     /** Streaming multiprocessors by the word of the name that tells the model; PCIe and SXM of a model alike. */
@@ -43,7 +43,7 @@ public sealed interface Gpus {
     /** There is no {@code nvidia-smi}, so no GPU of NVIDIA's that anybody could ask about. */
     record None() implements Gpus {}
 
-    /** It is there and did not tell. */
+    /** A tool that is there and gave no answer. */
     record Unknown(String why) implements Gpus {}
 
     /**
@@ -58,7 +58,7 @@ public sealed interface Gpus {
             processes = List.copyOf(processes);
         }
 
-        /** What computes on them and is none of these processes. */
+        /** Returns the processes that compute on them and are none of these. */
         List<ComputeProcess> foreign(Set<Long> own) {
             return processes.stream()
                     .filter(process -> !own.contains(process.pid()))
@@ -66,9 +66,9 @@ public sealed interface Gpus {
         }
     }
 
-    /** One of them. */
+    /** One GPU. */
     record Gpu(int index, String name, String driver, String memory, Optional<String> computeCapability, String cuda) {
-        /** As in {@code NVIDIA H100 80GB HBM3, 81559 MiB, compute capability 9.0, 132 SMs}. */
+        /** Returns a text such as {@code NVIDIA H100 80GB HBM3, 81559 MiB, compute capability 9.0, 132 SMs}. */
         String text() {
             return name
                     + (memory.isEmpty() ? "" : ", " + memory)
@@ -79,7 +79,9 @@ public sealed interface Gpus {
                             .orElse("");
         }
 
-        /** Number of streaming multiprocessors, which nvidia-smi does not tell, by the name; absent for other models. */
+        /**
+         * Number of streaming multiprocessors, which nvidia-smi does not tell, by the name; absent for other models.
+         */
         OptionalInt multiprocessors() {
             return SMS.entrySet().stream()
                     .filter(model -> List.of(name.split("[ -]", -1)).contains(model.getKey()))
@@ -96,7 +98,7 @@ public sealed interface Gpus {
     }
 
     /**
-     * Which of them are linked by NVLink.
+     * GPUs that are linked by NVLink.
      *
      * @param groups those that reach each other so, each of at least two
      * @param alone those that have no such link
@@ -172,7 +174,7 @@ public sealed interface Gpus {
             return Integer.parseInt(name.substring("GPU".length()));
         }
 
-        /** As in {@code NVLink 0-1, 2-3; without: 4}. */
+        /** Returns a text such as {@code NVLink 0-1, 2-3; without: 4}. */
         String text() {
             String linked = groups.stream()
                     .map(group -> group.stream().map(String::valueOf).collect(Collectors.joining("-")))

@@ -13,7 +13,8 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Commands of the user's before and after each leg, outside of anything that is timed. Each is told the leg by its environment.
+ * Commands of the user's before and after each leg, outside of anything that is timed. Each is told the leg by its
+ * environment.
  *
  * @param log takes what they write
  * @param limit the most that one may take

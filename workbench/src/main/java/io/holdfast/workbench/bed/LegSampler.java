@@ -19,8 +19,8 @@ import java.util.concurrent.ThreadFactory;
 import java.util.function.Supplier;
 
 /**
- * Samples beside legs: begins with each and ends with it, and writes what it took to a file once the leg is over, a line of JSON
- * for each sample, so that nothing is written while it is timed.
+ * Samples beside legs: begins with each and ends with it, and writes what it took to a file once the leg is over, a
+ * line of JSON for each sample, so that nothing is written while it is timed.
  */
 public final class LegSampler implements AroundLegs {
     static final int FORMAT = 1;
@@ -41,7 +41,7 @@ public final class LegSampler implements AroundLegs {
         this.threads = threads;
     }
 
-    /** Where the samples of a journal's run are. */
+    /** Returns the file with the samples of a journal's run. */
     public static Path beside(Path journal) {
         return Path.of(journal + ".samples.jsonl");
     }

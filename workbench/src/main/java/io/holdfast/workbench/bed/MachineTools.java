@@ -23,12 +23,12 @@ public record MachineTools(String searchPath) {
     private static final Duration LIMIT = Duration.ofSeconds(20);
     private static final int MOST_SAID = 1 << 20;
 
-    /** Those of this process's PATH. */
+    /** Returns the tools on this process's PATH. */
     public static MachineTools ofThisProcess() {
         return new MachineTools(Optional.ofNullable(System.getenv("PATH")).orElse(""));
     }
 
-    /** Where a command is; absent where it is nowhere. */
+    /** Returns the path of a command; absent where it is nowhere. */
     public Optional<Path> find(String name) {
         for (String folder : searchPath.split(Pattern.quote(File.pathSeparator), -1)) {
             try {
@@ -44,7 +44,7 @@ public record MachineTools(String searchPath) {
     }
 
     /**
-     * What a command says.
+     * Output of a command.
      *
      * @param exitCode -1 where it was ended for taking too long
      */

@@ -21,9 +21,9 @@ import java.util.regex.Pattern;
 import java.util.regex.PatternSyntaxException;
 
 /**
- * A table that a profiler exported: kernels with what was measured of each. Read are {@code nsys stats --report cuda_gpu_kern_sum
- * --format csv}, the same by NVTX ranges, as layers are marked by ({@code --report nvtx_kern_sum}), and {@code ncu --csv}. What
- * the profiler did not measure is not there.
+ * A table that a profiler exported: kernels with what was measured of each. Read are
+ * {@code nsys stats --report cuda_gpu_kern_sum --format csv}, the same by NVTX ranges, as layers are marked by
+ * ({@code --report nvtx_kern_sum}), and {@code ncu --csv}. What the profiler did not measure is not there.
  *
  * @param source which of them
  */
@@ -37,7 +37,7 @@ public record ProfilerTable(String source, List<Kernel> kernels) {
     private static final String RANGE = "NVTX Range";
     private static final String SHARE = "share of GPU time [%]";
 
-    /** What ncu calls it, in the order in which it is shown; of each the first that is there. */
+    /** Names of each counter in ncu, in the order in which they are shown; the first that is present counts. */
     private static final Map<String, List<String>> COUNTERS = counters();
 
     /**
@@ -60,14 +60,14 @@ public record ProfilerTable(String source, List<Kernel> kernels) {
             return value == null ? OptionalDouble.empty() : OptionalDouble.of(value);
         }
 
-        /** By the rule; absent where the memory's speed was not measured. */
+        /** Applies the rule; absent where the memory's speed was not measured. */
         public Optional<Boolean> memoryBound() {
             OptionalDouble percent = value(Counter.HBM.text());
             return percent.isPresent() ? Optional.of(percent.getAsDouble() > MEMORY_BOUND_PERCENT) : Optional.empty();
         }
     }
 
-    /** What two kernels, or phases, are set beside each other by. */
+    /** Counters by which two kernels, or phases, are compared. */
     public enum Counter {
         SM("SM [%]"),
         TENSOR_CORE("tensor cores [%]"),
@@ -240,7 +240,7 @@ public record ProfilerTable(String source, List<Kernel> kernels) {
         value.ifPresent(number -> values.put(name, number * factor));
     }
 
-    /** Those whose names fit, or whose ranges do. */
+    /** Keeps the kernels whose names or ranges match. */
     public ProfilerTable only(String regex) {
         try {
             Pattern pattern = Pattern.compile(regex);
@@ -256,7 +256,7 @@ public record ProfilerTable(String source, List<Kernel> kernels) {
         }
     }
 
-    /** What a counter came to over the launches of all kernels; absent where none has it. */
+    /** Returns the mean of a counter over the launches of all kernels; absent where none has it. */
     public OptionalDouble mean(Counter counter) {
         double sum = 0;
         int launches = 0;

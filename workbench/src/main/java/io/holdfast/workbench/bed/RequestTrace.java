@@ -76,7 +76,7 @@ public record RequestTrace(
         return (record.done() - record.scheduled()) / 1e6;
     }
 
-    /** What does not add up, a sentence each. */
+    /** Returns sums that do not add up, a sentence each. */
     public List<String> sums() {
         List<String> wrong = new ArrayList<>();
         sum("The request", totalMillis(), client().stream().map(Span::millis).toList())
@@ -128,7 +128,7 @@ public record RequestTrace(
      */
     public record TokenTime(int token, OptionalInt context, double millis) {}
 
-    /** At some places, and the last one. */
+    /** Returns the times at some places, and at the last one. */
     public List<TokenTime> samples() {
         double[] itl = record.itlMillis();
         return IntStream.concat(IntStream.of(SAMPLES), IntStream.of(itl.length))
@@ -143,14 +143,17 @@ public record RequestTrace(
                 .toList();
     }
 
-    /** How the time for a token grows with its place, in milliseconds a token; absent for answers of a few tokens. */
+    /**
+     * Returns how the time for a token grows with its place, in milliseconds a token; absent for answers of a few
+     * tokens.
+     */
     public Optional<LinearFit> slope() {
         double[] itl = record.itlMillis();
         return LinearFit.of(
                 IntStream.rangeClosed(1, itl.length).asDoubleStream().toArray(), itl);
     }
 
-    /** In a sentence. */
+    /** Returns the slope in a sentence. */
     public String slopeText() {
         return slope().map(fit -> {
                     var interval = fit.slopeInterval(CONFIDENCE);

@@ -5,7 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * What was read beside a leg at one time.
+ * A reading taken beside a leg at one time.
  *
  * @param source who told it: {@code nvidia-smi}, {@code process}, {@code kvcached} or {@code metrics}
  * @param of which GPU, process or segment

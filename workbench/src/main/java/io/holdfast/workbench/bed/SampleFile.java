@@ -72,7 +72,7 @@ public final class SampleFile {
     }
 
     /**
-     * What a value came to in a leg, or in a step of it.
+     * Summary of a value over a leg, or over a step of it.
      *
      * @param step absent for the whole leg
      */
@@ -86,14 +86,14 @@ public final class SampleFile {
             double mean,
             double max) {}
 
-    /** Of each leg in its order; a value that nobody told has no line. */
+    /** Summarises each leg in its order; a value that nobody reported has no line. */
     public List<Summary> byLeg(List<LegRecord> legs) {
         return legs.stream()
                 .flatMap(leg -> summaries(leg, Optional.empty()).stream())
                 .toList();
     }
 
-    /** Of each step of each leg that a sample fell into. */
+    /** Summarises each step of each leg that a sample fell into. */
     public List<Summary> byStep(List<LegRecord> legs) {
         return legs.stream()
                 .flatMap(leg -> leg.steps().stream().flatMap(step -> summaries(leg, Optional.of(step)).stream()))

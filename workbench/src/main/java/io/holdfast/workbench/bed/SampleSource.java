@@ -37,7 +37,7 @@ public interface SampleSource {
      */
     Reading begin(Consumer<Sample> taken, ThreadFactory threads, RunClock clock);
 
-    /** What is asked at an even pace, the first time at once. */
+    /** Polls readings at an even pace, the first time at once. */
     static SampleSource polled(Supplier<List<Sample>> readings, Duration every) {
         return (taken, threads, clock) -> {
             Thread thread = threads.newThread(() -> {
@@ -106,7 +106,7 @@ public interface SampleSource {
         return bytes / (double) (1 << 20);
     }
 
-    /** What nvidia-smi prints of each GPU, a line each time; it keeps the pace itself, and ends with the leg. */
+    /** Reads nvidia-smi's line of each GPU; it keeps the pace itself, and ends with the leg. */
     static SampleSource gpus(Path tool, Duration every) {
         return (taken, threads, clock) -> {
             try {

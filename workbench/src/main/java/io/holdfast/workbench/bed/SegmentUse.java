@@ -11,8 +11,8 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ThreadFactory;
 
 /**
- * The memory under kvcached while a leg runs, over all segments of the machine: the most that was in use, and how much of that
- * had been given back by the end.
+ * The memory under kvcached while a leg runs, over all segments of the machine: the most that was in use, and how much
+ * of that had been given back by the end.
  */
 public final class SegmentUse implements BesideLeg {
     private static final String USED = "memory.used [MiB]";

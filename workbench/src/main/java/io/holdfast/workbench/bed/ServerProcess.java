@@ -19,7 +19,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * The process of a server on this machine, seen from outside by {@code /proc}: whatever this user may not look at is absent.
+ * The process of a server on this machine, seen from outside by {@code /proc}: whatever this user may not look at is
+ * absent.
  *
  * @param pid of the one that listens
  */
@@ -44,7 +45,7 @@ public record ServerProcess(long pid) {
     /** Packages whose versions belong to what a number was measured with. */
     static final List<String> PACKAGES = List.of("torch", "kvcached", "vllm", "sglang", "flashinfer_python", "triton");
 
-    /** That of a server on this machine; absent where it is on another one. */
+    /** Finds the process of a server on this machine; absent where it is on another one. */
     public static Optional<ServerProcess> of(URI server) {
         String host = String.valueOf(server.getHost());
         boolean here = host.startsWith("127.") || host.equals("localhost") || host.equals("[::1]");
@@ -89,7 +90,7 @@ public record ServerProcess(long pid) {
         }
     }
 
-    /** It and all that it started. */
+    /** Returns the process and all that it started. */
     Set<Long> family() {
         Set<Long> family = new LinkedHashSet<>(List.of(pid));
         ProcessHandle.of(pid).ifPresent(handle -> handle.descendants().forEach(child -> family.add(child.pid())));
@@ -97,8 +98,8 @@ public record ServerProcess(long pid) {
     }
 
     /**
-     * Of {@link #VARIABLES} those that it has; absent where they may not be read. An inference server's workers have the
-     * environment of the process that listens.
+     * Returns those of {@link #VARIABLES} that it has; absent where they may not be read. An inference server's workers
+     * have the environment of the process that listens.
      */
     Optional<Map<String, String>> variables() {
         try {

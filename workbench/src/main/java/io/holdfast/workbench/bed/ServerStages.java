@@ -7,16 +7,17 @@ import java.util.Optional;
 import java.util.function.Supplier;
 
 /**
- * How long a server was busy with each stage of one request, by its own count: its histograms of stages before and after, on an
- * engine that serves nobody else. Where a histogram is missing, or has counted other than one request, the stage is not measured.
+ * Time for which a server was busy with each stage of one request, by its own count: its histograms of stages before
+ * and after, on an engine that serves nobody else. A stage is not measured where its histogram is missing, or has
+ * counted other than one request.
  */
 public record ServerStages(Map<Stage, Double> millis) {
-    /** How often it is looked whether a request that is over has been counted, and how long between. */
+    /** Number of looks at whether a finished request has been counted, and the time between two. */
     private static final int MOST_LOOKS = 20;
 
     private static final long PAUSE_NANOS = 50_000_000;
 
-    /** What a server does with a request, in this order. */
+    /** Stages of a request in a server, in this order. */
     public enum Stage {
         PROCESS("tokenize and receive", "sglang:per_stage_req_latency_seconds|stage=\"request_process\""),
         QUEUE("queue and schedule", "vllm:request_queue_time_seconds", "sglang:queue_time_seconds"),
@@ -55,7 +56,7 @@ public record ServerStages(Map<Stage, Double> millis) {
         return Optional.ofNullable(millis.get(stage));
     }
 
-    /** What was counted between two pages of metrics. */
+    /** Returns what was counted between two pages of metrics. */
     static ServerStages between(String before, String after) {
         Map<Stage, Double> millis = new EnumMap<>(Stage.class);
         for (Stage stage : Stage.values()) {
@@ -68,7 +69,10 @@ public record ServerStages(Map<Stage, Double> millis) {
         return new ServerStages(millis);
     }
 
-    /** What has been counted since a page of metrics; waits a moment where the server has not counted the request yet. */
+    /**
+     * Returns what has been counted since a page of metrics; waits a moment if the server has not counted the request
+     * yet.
+     */
     static ServerStages since(String before, Supplier<String> metrics, RunClock clock) {
         ServerStages seen = none();
         for (int look = 0; look < MOST_LOOKS && seen.of(Stage.WHOLE).isEmpty(); look++) {

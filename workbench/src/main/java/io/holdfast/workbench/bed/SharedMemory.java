@@ -13,9 +13,9 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * The shared memory of this machine and the kvcached segments in it, whatever they are called. They are looked at before and
- * after a request: one that was written meanwhile is a living engine's, and of the others nobody can tell from here, since no
- * engine keeps its file open and an idle one writes nothing. None is ever made or removed.
+ * The shared memory of this machine and the kvcached segments in it, whatever they are called. They are looked at
+ * before and after a request: one that was written meanwhile is a living engine's, and of the others nobody can tell
+ * from here, since no engine keeps its file open and an idle one writes nothing. None is ever made or removed.
  */
 final class SharedMemory {
     private static final long LITTLE = 1L << 30;
@@ -63,7 +63,7 @@ final class SharedMemory {
     }
 
     /**
-     * What is known about kvcached once a request was served.
+     * Checks kvcached's segments once a request was served.
      *
      * @param variables of the server's process that are known
      */

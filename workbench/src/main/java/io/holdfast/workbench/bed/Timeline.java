@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * Requests over time as text, a line each: {@code .} from a request's turn until it is sent, {@code -} until its first token,
- * {@code =} while its answer comes; below them how many were under way, and how many of those were decoding.
+ * Requests over time as text, a line each: {@code .} from a request's turn until it is sent, {@code -} until its first
+ * token, {@code =} while its answer comes; below them how many were under way, and how many of those were decoding.
  */
 public final class Timeline {
     private static final int LEAST_WIDTH = 20;
@@ -66,7 +66,7 @@ public final class Timeline {
         return lines;
     }
 
-    /** At least one column, so that what was short is seen; what comes later is written over it. */
+    /** Fills at least one column, so that short spans are seen; later spans are written over it. */
     private void fill(char[] row, long begin, long end, char mark) {
         if (end < begin || (mark == WAITS && end == begin)) {
             return;

@@ -13,14 +13,14 @@ import java.util.OptionalDouble;
  * What repetitions allow to say
  * =============================
  *
- * Values are compared by their logarithms, so that a change is a ratio and looks the same from both sides. Each side's spread is
- * its own (Welch), since the two need not be equally noisy. With fewer than three repetitions on a side there is no interval:
- * two values tell next to nothing about their spread. "The same" is said only where the 90 % interval lies within the margin,
- * which is the test of equivalence; that an interval contains zero shows nothing.
+ * Values are compared by their logarithms, so that a change is a ratio and looks the same from both sides. Each side's
+ * spread is its own (Welch), since the two need not be equally noisy. With fewer than three repetitions on a side there
+ * is no interval: two values tell next to nothing about their spread. "The same" is said only where the 90 % interval
+ * lies within the margin, which is the test of equivalence; that an interval contains zero shows nothing.
  */
 
 /**
- * How a metric changed from the reference to another file.
+ * Change of a metric from the reference to another file.
  *
  * @param logRatio of their means, which are geometric; absent where a value is zero
  * @param interval of that, at 95 %; absent without enough repetitions on both sides
@@ -36,7 +36,7 @@ public record Change(
     /** The fewest repetitions on a side that give an interval. */
     public static final int FEWEST = 3;
 
-    /** What there is to say of it. */
+    /** Finding on a change. */
     public enum Finding {
         BETTER,
         WORSE,
@@ -106,12 +106,12 @@ public record Change(
         }
     }
 
-    /** Whether there are too few repetitions for an interval. */
+    /** Returns true if there are too few repetitions for an interval. */
     public boolean isWithoutInterval() {
         return interval.isEmpty();
     }
 
-    /** How often each side was measured, as {@code 3 and 4 runs} or {@code single run}. */
+    /** Returns the number of runs on each side, as {@code 3 and 4 runs} or {@code single run}. */
     public String repetitions() {
         if (before.size() == 1 && after.size() == 1) {
             return "single run";
@@ -149,7 +149,7 @@ public record Change(
         return logRatio.isPresent() ? OptionalDouble.of(Math.expm1(logRatio.getAsDouble())) : OptionalDouble.empty();
     }
 
-    /** How much worse it became, as a share of the reference: below zero where it became better. */
+    /** Returns how much worse it became, as a share of the reference; negative where it became better. */
     public OptionalDouble overhead() {
         return share().isPresent() ? OptionalDouble.of(turned(share().getAsDouble())) : OptionalDouble.empty();
     }
@@ -167,7 +167,7 @@ public record Change(
         return metric.better() == Better.HIGHER ? -share : share;
     }
 
-    /** What there is to say, with a margin such as ln 1.05 within which two things are the same. */
+    /** Returns the finding, with a margin such as ln 1.05 within which two values count as the same. */
     public Finding finding(double margin) {
         if (metric.better() == Better.NEITHER) {
             return Finding.DIFFERENT;
@@ -191,7 +191,7 @@ public record Change(
         return difference > 0 == (metric.better() == Better.HIGHER) ? Finding.BETTER : Finding.WORSE;
     }
 
-    /** Whether it became worse by more than a share: all of the interval, or without one the value. */
+    /** Returns true if it became worse by more than a share: all of the interval, or without one the value. */
     public boolean isWorseBy(double limit) {
         if (metric.better() == Better.NEITHER) {
             return false;

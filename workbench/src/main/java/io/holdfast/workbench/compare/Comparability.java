@@ -13,7 +13,7 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** What must be equal on both sides of a comparison. */
+/** Conditions that must be equal on both sides of a comparison. */
 final class Comparability {
     private static final String ORIGIN = "origin";
 
@@ -62,7 +62,7 @@ final class Comparability {
         }
     }
 
-    /** What makes figures that are shown less equal than they look, a sentence each. */
+    /** Returns reasons why figures are less comparable than they look, a sentence each. */
     static List<String> warnings(Group one, Group other, String names) {
         List<String> said = new ArrayList<>();
         Set<String> starts = origins(one);

@@ -39,7 +39,7 @@ public record Comparison(
     private static final double OF_ONE = 3;
 
     private static final String RATE = "rate";
-    /** Of the offered rate, what a server that keeps up at least answers. */
+    /** Share of the offered rate that a server which keeps up answers at least. */
     private static final double KEEPS_UP = 0.95;
 
     /**
@@ -60,21 +60,23 @@ public record Comparison(
             return groups.getFirst().orElseThrow();
         }
 
-        /** Of a file from 1 on; absent where it has no counterpart or one of them lacks the metric. */
+        /**
+         * Returns the change in a file from 1 on; absent where it has no counterpart or one of them lacks the metric.
+         */
         public Optional<Change> change(int file, Metric metric) {
             return groups.get(file)
                     .filter(group -> group.has(metric) && reference().has(metric))
                     .map(group -> Change.of(metric, reference().values(metric), group.values(metric)));
         }
 
-        /** Whether the reference has the metric, and some other file too if there is one. */
+        /** Returns true if the reference has the metric, and so has another file if there is one. */
         public boolean has(Metric metric) {
             return reference().has(metric)
                     && (groups.size() == 1
                             || groups.stream().skip(1).flatMap(Optional::stream).anyMatch(group -> group.has(metric)));
         }
 
-        /** Whether the server fell behind what was offered, in some file. */
+        /** Returns true if the server fell behind the offered load, in some file. */
         public boolean isSaturated() {
             return groups.stream().flatMap(Optional::stream).anyMatch(Row::isSaturated);
         }
@@ -142,7 +144,7 @@ public record Comparison(
         return all;
     }
 
-    /** Those that became most worse, first those from nothing to something. */
+    /** Returns the worst changes, first those from nothing to something, then the largest. */
     public List<Placed> regressions(List<Metric> metrics, double margin) {
         return changes(metrics).stream()
                 .filter(placed -> placed.change().finding(margin) == Finding.WORSE)
@@ -152,14 +154,17 @@ public record Comparison(
                 .toList();
     }
 
-    /** Those that became worse by more than a share. */
+    /** Returns the changes for the worse by more than a share. */
     public List<Placed> worseBy(double limit, List<Metric> metrics) {
         return changes(metrics).stream()
                 .filter(placed -> placed.change().isWorseBy(limit))
                 .toList();
     }
 
-    /** What the reference has and another file lacks, a sentence each: whether that became worse nobody can tell. */
+    /**
+     * Reports what the reference has and another file lacks, a sentence each: nobody can tell whether that became
+     * worse.
+     */
     public List<String> untold(List<Metric> metrics) {
         List<String> said = new ArrayList<>();
         for (int file = 1; file < files.size(); file++) {
@@ -183,7 +188,7 @@ public record Comparison(
         return said;
     }
 
-    /** What the changes say together, where that is not what a glance at one of them says. */
+    /** Returns statements on all changes together, where a glance at one of them would suggest something else. */
     public List<String> statements(List<Metric> metrics, double margin) {
         List<String> said = new ArrayList<>();
         Map<String, List<Row>> byWorkload =
@@ -272,7 +277,7 @@ public record Comparison(
                 .max();
     }
 
-    /** How far repetitions of one configuration lie apart, of those with more than one. */
+    /** Returns how far repetitions of one configuration lie apart, of those with more than one. */
     public List<String> spreads(List<Metric> metrics) {
         List<String> said = new ArrayList<>();
         IntStream.range(0, files.size())
@@ -310,7 +315,7 @@ public record Comparison(
                 .toList();
     }
 
-    /** What each file was measured by. */
+    /** Returns the tools that measured each file. */
     public List<String> sources() {
         return files.stream()
                 .map(file -> file.name() + ": "

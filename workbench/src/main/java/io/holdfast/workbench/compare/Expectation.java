@@ -20,17 +20,18 @@ import java.util.regex.Pattern;
  * What an expectation is judged by
  * ================================
  *
- * Everything is turned into an overhead: how much worse the other file is than the reference, as a share, below zero where it is
- * better. `overhead(throughput)<=5%` is then everything up to 0.05, `gain(throughput)>=10%` everything up to -0.10, and
- * `change(itl_p50) in -15%..-5%` from -0.15 to -0.05.
+ * Everything is turned into an overhead: how much worse the other file is than the reference, as a share, below zero
+ * where it is better. `overhead(throughput)<=5%` is then everything up to 0.05, `gain(throughput)>=10%` everything up
+ * to -0.10, and `change(itl_p50) in -15%..-5%` from -0.15 to -0.05.
  *
- * Of an interval: within the range it is met; all of it on the better side of the range is better than expected; all of it on
- * the worse side is missed, and harmful where an improvement was expected and all of it is worse than no change. What straddles
- * an end is undecided. A single run can miss an expectation and be harmful, and is labelled so; it cannot meet one.
+ * Of an interval: within the range it is met; all of it on the better side of the range is better than expected; all of
+ * it on the worse side is missed, and harmful where an improvement was expected and all of it is worse than no change.
+ * What straddles an end is undecided. A single run can miss an expectation and be harmful, and is labelled so; it
+ * cannot meet one.
  */
 
 /**
- * What somebody said a change would be, before it was measured.
+ * A change that somebody expected before it was measured.
  *
  * @param name for people
  * @param text as it was written
@@ -48,13 +49,13 @@ public record Expectation(String name, String text, String metric, Kind kind, Ra
     private static final String RATE = "rate";
     private static final String WORKLOAD = "workload";
 
-    /** Which number is meant. */
+    /** Number that is meant. */
     enum Kind {
-        /** How much worse, whatever is better. */
+        /** Share by which it became worse, whichever direction is better. */
         OVERHEAD,
-        /** How much better. */
+        /** Share by which it became better. */
         GAIN,
-        /** How much more. */
+        /** Share by which it became larger. */
         CHANGE
     }
 
@@ -65,7 +66,7 @@ public record Expectation(String name, String text, String metric, Kind kind, Ra
         }
     }
 
-    /** Where it is expected. */
+    /** Condition under which it is expected. */
     private interface Where {
         boolean holds(Row row);
 
@@ -90,7 +91,7 @@ public record Expectation(String name, String text, String metric, Kind kind, Ra
         }
     }
 
-    /** How it came out, from fine to worst. */
+    /** Result of an expectation, from fine to worst. */
     public enum Outcome {
         MET,
         BETTER_THAN_EXPECTED,
@@ -177,8 +178,8 @@ public record Expectation(String name, String text, String metric, Kind kind, Ra
     }
 
     /**
-     * Judges those of one file, of which some may be about what was not measured; not all of them, since then the file is that
-     * of something else.
+     * Judges those of one file, of which some may be about what was not measured; not all of them, since then the file
+     * is that of something else.
      */
     public static List<Judged> judge(List<Expectation> together, Comparison comparison) {
         List<Judged> judged = together.stream()
@@ -287,7 +288,7 @@ public record Expectation(String name, String text, String metric, Kind kind, Ra
                 + ": " + word(outcome) + reason;
     }
 
-    /** As it is printed. */
+    /** Returns the printed form. */
     public static String word(Outcome outcome) {
         return switch (outcome) {
             case MET -> "met";

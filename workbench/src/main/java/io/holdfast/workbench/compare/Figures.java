@@ -20,7 +20,7 @@ public final class Figures {
 
     private static final String THROUGHPUT = "throughput";
 
-    /** What a gain is in, and what it may cost, side by side. */
+    /** Metrics in which a gain shows, and those at whose cost it may come, side by side. */
     private static final List<Metric> USUAL = List.of(
             Metric.OUTPUT_THROUGHPUT,
             Metric.THROUGHPUT,
@@ -54,7 +54,10 @@ public final class Figures {
         return found;
     }
 
-    /** Those that a name may stand for, the first of them first: throughput may be of tokens, of what is not told or of requests. */
+    /**
+     * Returns the metrics that a name may stand for, in order of preference: throughput may be of tokens, of an unknown
+     * unit or of requests.
+     */
     static List<Metric> named(String name) {
         if (name.equals(THROUGHPUT)) {
             return List.of(Metric.OUTPUT_THROUGHPUT, Metric.THROUGHPUT, Metric.REQUEST_THROUGHPUT);

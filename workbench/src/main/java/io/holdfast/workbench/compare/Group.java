@@ -37,7 +37,7 @@ public record Group(String workload, Map<String, String> settings, List<LoadResu
 
     private record Key(String workload, Map<String, String> settings, String id) {}
 
-    /** Those of a file, in its order. */
+    /** Returns the groups of a file, in its order. */
     public static List<Group> of(ResultFile file) {
         Map<Key, List<LoadResult>> groups = new LinkedHashMap<>();
         for (LoadResult result : file.results()) {
@@ -68,7 +68,7 @@ public record Group(String workload, Map<String, String> settings, List<LoadResu
         return ids.size() == 1 ? ids.iterator().next() : "";
     }
 
-    /** Of all runs that have it. */
+    /** Returns the values of all runs that have it. */
     public double[] values(Metric metric) {
         return runs.stream()
                 .map(run -> run.measures().of(metric))
@@ -84,7 +84,7 @@ public record Group(String workload, Map<String, String> settings, List<LoadResu
         return runs.stream().flatMap(run -> run.workloadId().stream()).collect(Collectors.toCollection(TreeSet::new));
     }
 
-    /** What measured it. */
+    /** Returns the tools that measured it. */
     public Set<String> sources() {
         return runs.stream().map(LoadResult::source).collect(Collectors.toCollection(TreeSet::new));
     }

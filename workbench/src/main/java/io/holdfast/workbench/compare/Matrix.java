@@ -23,11 +23,12 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * One metric of several variants in a table of settings: a cell for each row and column, and in it who is ahead and by how much.
+ * One metric of several variants in a table of settings: a cell for each row and column, and in it who is ahead and by
+ * how much.
  *
- * <p>Variants are the values of one setting, or the files. Ahead is the best against the second best: a time's lead is the slower
- * over the faster less one, a throughput's the larger over the smaller less one. There is a winner only where the interval of
- * their ratio excludes no difference.
+ * <p>Variants are the values of one setting, or the files. Ahead is the best against the second best: a time's lead is
+ * the slower over the faster less one, a throughput's the larger over the smaller less one. There is a winner only
+ * where the interval of their ratio excludes no difference.
  *
  * @param variants in the order in which they came
  * @param across what rows are told apart by
@@ -46,12 +47,12 @@ public record Matrix(
     /** The setting that tells workloads apart. */
     public static final String WORKLOAD = "workload";
 
-    /** What stands for the files in place of a setting. */
+    /** Setting that stands for the files. */
     public static final String FILES = "file";
 
     private static final String NO_COLUMN = "";
 
-    /** Where a cell stands. */
+    /** Position of a cell. */
     public record Place(String row, String column) {}
 
     /**
@@ -63,7 +64,7 @@ public record Matrix(
      */
     public record Cell(
             Metric metric, Map<String, String> settings, Map<String, double[]> values, Map<String, String> failures) {
-        /** From best to worst. */
+        /** Returns the variants from best to worst. */
         public List<String> ranked() {
             Comparator<String> order =
                     Comparator.comparingDouble(variant -> value(variant).orElse(0));
@@ -102,7 +103,7 @@ public record Matrix(
                     .map(any -> ranked().getFirst());
         }
 
-        /** How far the best is ahead, as a share. */
+        /** Returns the lead of the best, as a share. */
         public OptionalDouble leadShare() {
             return lead().map(Change::share).orElse(OptionalDouble.empty());
         }
@@ -117,7 +118,7 @@ public record Matrix(
         }
     }
 
-    /** What is asked for. */
+    /** Request for a table. */
     public record Layout(String metric, Optional<String> variant, List<String> rows, List<String> columns) {}
 
     /** Lays results out; what is not named is chosen by what the results differ in. */
@@ -215,7 +216,7 @@ public record Matrix(
         }
     }
 
-    /** Whether each variant has one value of it, so that it only names the variant a second time. */
+    /** Returns true if each variant has one value of it, so that it only names the variant a second time. */
     private static boolean followsFrom(String name, String variant, List<Entry> entries) {
         return entries.stream()
                 .collect(Collectors.groupingBy(entry -> entry.all().getOrDefault(variant, "")))
@@ -283,7 +284,10 @@ public record Matrix(
         return Optional.ofNullable(cells.get(new Place(row, column)));
     }
 
-    /** What the table shows as a whole, computed from it: who leads by how much, and how that goes with a setting. */
+    /**
+     * Returns statements on the table as a whole, computed from it: who leads by how much, and how that depends on a
+     * setting.
+     */
     public List<String> statements() {
         List<String> said = new ArrayList<>();
         List<Cell> led = cells.values().stream()
@@ -325,7 +329,7 @@ public record Matrix(
         return said;
     }
 
-    /** How the lead of a variant goes with a number, everything else equal, where it only rises or only falls. */
+    /** Adds how the lead of a variant depends on a number, everything else equal, where it only rises or only falls. */
     private void trends(String variant, List<Cell> won, List<String> said) {
         List<String> names = Stream.concat(across.stream(), along.stream())
                 .filter(name -> won.stream()
@@ -387,7 +391,7 @@ public record Matrix(
                 + Percents.whole(line.getLast().leadShare().orElse(0)) + " at " + plain(number(line.getLast(), name));
     }
 
-    /** Whether leads only fall or only rise along all of these lines. */
+    /** Returns {@code falls} or {@code rises} where leads do only that along all of these lines. */
     private static Optional<String> way(List<List<Cell>> lines) {
         List<Double> steps = lines.stream()
                 .flatMap(line -> IntStream.range(1, line.size())

@@ -127,7 +127,7 @@ final class Pairing {
                 warnings.stream().distinct().toList());
     }
 
-    /** Whether two files have different values of it, not only one of them none. */
+    /** Returns true if two files have different values of it, and not only one of them a value. */
     private boolean isTold(String name) {
         return IntStream.range(0, files.size())
                         .mapToObj(file -> value(file, name))
@@ -156,7 +156,9 @@ final class Pairing {
         return alone;
     }
 
-    /** By workload and settings, else by id, else where there is only one of that workload, or only one at all. */
+    /**
+     * Matches by workload and settings, else by id, else where there is only one of that workload, or only one at all.
+     */
     private Optional<Group> match(Group reference, int file) {
         List<Group> candidates = groups.get(file);
         Optional<Group> equal = candidates.stream()

@@ -8,7 +8,7 @@ import java.util.Locale;
 public final class Percents {
     private static final double FINE = 0.1;
 
-    /** From here on nobody reads a percentage. */
+    /** Change from which nobody reads a percentage. */
     private static final double MANIFOLD = 10;
 
     private Percents() {}
@@ -18,7 +18,7 @@ public final class Percents {
         return text(share, Math.abs(share) < FINE ? 2 : 1, true);
     }
 
-    /** The same as a whole number, as {@code +25 %}. */
+    /** Returns the percentage as a whole number, as {@code +25 %}. */
     public static String whole(double share) {
         return text(share, 0, true);
     }

@@ -19,7 +19,7 @@ import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /**
- * How throughput grows with the number of devices, against a reference row.
+ * Growth of throughput with the number of devices, against a reference row.
  *
  * @param over the setting that counts devices
  * @param reference its number in the reference row
@@ -37,19 +37,21 @@ public record Scaling(String over, double reference, List<Metric> metrics, List<
      */
     public record Row(
             double size, String series, Group group, Group reference, double ratio, Optional<String> failure) {
-        /** How many times as good as the reference; absent where one of them lacks it. */
+        /** Returns how many times as good as the reference it is; absent where one of them lacks the metric. */
         public OptionalDouble speedUp(Metric metric) {
             return change(metric).map(change -> change.logRatio()).orElse(OptionalDouble.empty()).stream()
                     .map(log -> Math.exp(metric.better() == Metric.Better.LOWER ? -log : log))
                     .findFirst();
         }
 
-        /** Of the throughput that so many devices would have if each was worth one of the reference. */
+        /**
+         * Returns the share of the throughput that so many devices would have if each was worth one of the reference.
+         */
         public OptionalDouble efficiency(Metric throughput) {
             return speedUp(throughput).stream().map(times -> times / ratio).findFirst();
         }
 
-        /** Whether it lies below the rule's limit; absent where repetitions leave that open. */
+        /** Returns true if it lies below the rule's limit; absent where repetitions leave that open. */
         public Optional<Boolean> isToAvoid(Metric throughput) {
             if (ratio <= 1 || efficiency(throughput).isEmpty()) {
                 return Optional.of(false);
@@ -80,7 +82,7 @@ public record Scaling(String over, double reference, List<Metric> metrics, List<
             return group.runs().size();
         }
 
-        /** As {@code tp=4 numa=cross}. */
+        /** Returns a label such as {@code tp=4 numa=cross}. */
         public String label(String over) {
             return (over + "=" + Matrix.plain(size) + " " + series).strip();
         }
@@ -183,7 +185,7 @@ public record Scaling(String over, double reference, List<Metric> metrics, List<
         return metrics.getFirst();
     }
 
-    /** What the rows allow to recommend, with the rule that says so. */
+    /** Returns the recommendations that the rows allow, with the rule behind each. */
     public List<String> recommendations() {
         List<String> said = new ArrayList<>();
         Metric throughput = throughput();

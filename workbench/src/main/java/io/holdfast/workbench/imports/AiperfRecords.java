@@ -130,7 +130,7 @@ final class AiperfRecords implements ToolFormat {
                     told.number(metrics, "usage_prompt_cache_read_tokens", "value"));
         }
 
-        /** After the first token, over the tokens that the server counted. */
+        /** Returns the time for a token after the first, over the tokens that the server counted. */
         OptionalDouble perToken() {
             return first.isPresent() && last.isPresent() && tokens.orElse(0) > 1
                     ? OptionalDouble.of((last.getAsDouble() - first.getAsDouble()) / (tokens.getAsDouble() - 1))

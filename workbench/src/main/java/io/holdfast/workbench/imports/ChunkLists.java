@@ -8,8 +8,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Single requests as vLLM's and SGLang's clients list them: times to the first chunk and gaps between chunks, in seconds, with
- * the tokens of each answer.
+ * Single requests as vLLM's and SGLang's clients list them: times to the first chunk and gaps between chunks, in
+ * seconds, with the tokens of each answer.
  */
 final class ChunkLists {
     /**

@@ -32,7 +32,10 @@ final class ClientSummary {
         told.api(document.path("backend").asText(document.path("endpoint_type").asText("")));
     }
 
-    /** What they call by this word, as a quantity of ours. A deviation of theirs is that of all values, not of a sample. */
+    /**
+     * Takes the tool's times of this word as a quantity of ours. The tool's deviation is that of all values, not of a
+     * sample.
+     */
     static void times(Told told, JsonNode document, String word, Quantity quantity) {
         told.time(Metric.mean(quantity), told.number(document, "mean_" + word + "_ms"));
         told.time(Metric.percentile(quantity, 50), told.number(document, "median_" + word + "_ms"));

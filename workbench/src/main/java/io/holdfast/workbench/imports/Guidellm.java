@@ -131,7 +131,10 @@ final class Guidellm implements ToolFormat {
         }
     }
 
-    /** One that was answered; moments in seconds, {@code firstOutput} and {@code stream} in milliseconds from when it was sent. */
+    /**
+     * One that was answered; moments in seconds, {@code firstOutput} and {@code stream} in milliseconds from when it
+     * was sent.
+     */
     private record Answer(
             double sent,
             OptionalDouble first,

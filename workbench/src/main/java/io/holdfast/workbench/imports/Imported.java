@@ -4,7 +4,7 @@ import io.holdfast.loadtest.measure.ResultFile;
 import java.util.List;
 
 /**
- * What a result file tells.
+ * Content of a result file.
  *
  * @param kind what wrote it, for people
  * @param notes which of its figures were left out or taken under another name, and why

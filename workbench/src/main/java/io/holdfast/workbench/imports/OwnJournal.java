@@ -17,7 +17,10 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 
-/** A journal of {@code loadtest run}: each measured leg that went through, and passed its gates, is a repetition of its arm. */
+/**
+ * A journal of {@code loadtest run}: each measured leg that went through, and passed its gates, is a repetition of its
+ * arm.
+ */
 final class OwnJournal implements ToolFormat {
     @Override
     public boolean wrote(JsonNode first) {

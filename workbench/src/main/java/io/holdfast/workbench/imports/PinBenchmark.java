@@ -61,7 +61,7 @@ final class PinBenchmark implements ToolFormat {
                         + " change of arms holds what being second gives as well."));
     }
 
-    /** By the file's own words, or by what a level of its sweep is called. */
+    /** Takes the level from the file's own words, or from the name of a level of its sweep. */
     private static Map<String, String> level(String name, JsonNode node) {
         Map<String, String> level = new LinkedHashMap<>();
         if (node.path("concurrency").isNumber()) {

@@ -15,7 +15,7 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.stream.Collectors;
 
-/** What one load of another tool came to, as it is read: what the file does not tell stays absent. */
+/** Results of one load of another tool, as they are read: what the file does not report stays absent. */
 final class Told {
     private final Path file;
     private final String source;
@@ -79,7 +79,7 @@ final class Told {
         }
     }
 
-    /** By which of the usual languages the server was asked, whatever the tool calls it. */
+    /** Takes the API by which the server was asked, in the usual words, whatever the tool calls it. */
     void api(String told) {
         if (told.contains("chat")) {
             settings.put("api", "chat");

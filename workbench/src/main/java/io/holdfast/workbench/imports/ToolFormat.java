@@ -6,9 +6,9 @@ import java.util.List;
 
 /** The files of one tool. */
 interface ToolFormat {
-    /** Whether a file that begins with this document is one of them. */
+    /** Returns true if a file that begins with this document is one of them. */
     boolean wrote(JsonNode first);
 
-    /** What such a file tells; what is wrong with it is said in a sentence. */
+    /** Reads the content of a file; reports errors in a sentence. */
     Imported read(List<JsonNode> documents, Path file);
 }

@@ -24,8 +24,8 @@ import java.util.stream.Stream;
  * By definition, not by name
  * ==========================
  *
- * The tools use the same four letters for different things. So each reader asks what a figure runs from and to, and gives it
- * the name that this has with us:
+ * The tools use the same four letters for different things. So each reader asks what a figure runs from and to, and
+ * gives it the name that this has with us:
  *
  *   what it is                                      vllm bench   sglang       aiperf        guidellm     ours
  *   gaps between chunks                             itl          itl          icl           -            icl
@@ -37,12 +37,12 @@ import java.util.stream.Stream;
  *   sent to first chunk, be it a role only          ttft (chat)  -            -             -            first_chunk
  *   sent to first output                            ttft         ttft         ttft          ttft         ttft
  *
- * What has no name with us is left out and said. Where a file lists single requests, their figures are computed again from
- * those, so that all quantiles are by one definition and the means are over the same tokens: those that the server counted.
- * Gaps between chunks are gaps between tokens where every chunk had one, which only a list shows.
+ * What has no name with us is left out and said. Where a file lists single requests, their figures are computed again
+ * from those, so that all quantiles are by one definition and the means are over the same tokens: those that the server
+ * counted. Gaps between chunks are gaps between tokens where every chunk had one, which only a list shows.
  */
 
-/** Reads results of whoever measured. */
+/** Reads results of any tool that measured. */
 public final class ToolResults {
     private static final List<ToolFormat> FORMATS = List.of(
             new OwnSuite(),
@@ -162,7 +162,7 @@ public final class ToolResults {
         }
     }
 
-    /** What a preset or {@code loadtest leg} wrote. */
+    /** Output of a preset or of {@code loadtest leg}. */
     private static final class OwnSuite implements ToolFormat {
         @Override
         public boolean wrote(JsonNode first) {

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** What a script of one's own writes: an object with metrics by our names at its top level, such as {@code ttft_p50}. */
+/** Output of a user's own script: an object with metrics by our names at its top level, such as {@code ttft_p50}. */
 final class TwoNumbers implements ToolFormat {
     private static final String NAME = "a script";
 

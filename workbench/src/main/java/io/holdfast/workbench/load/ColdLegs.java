@@ -16,8 +16,8 @@ import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
 /**
- * The rule by which no leg finds what earlier legs and earlier runs left in the server's cache: it is emptied before the leg,
- * or the leg's texts begin with a salt that no other leg of the same load has in that life of the server.
+ * The rule by which no leg finds what earlier legs and earlier runs left in the server's cache: it is emptied before
+ * the leg, or the leg's texts begin with a salt that no other leg of the same load has in that life of the server.
  *
  * <p>The salt counts how often a life has had the load. So arms that have lives of their own send the very same.
  */
@@ -67,7 +67,7 @@ public final class ColdLegs {
         return new ColdLegs(Way.AS_FOUND, Optional.empty());
     }
 
-    /** Has somebody look at each leg from its beginning, one for each. */
+    /** Has a new observer watch each leg from its beginning. */
     public void beside(Supplier<BesideLeg> each) {
         beside = each;
     }

@@ -33,9 +33,9 @@ import java.util.stream.IntStream;
 /**
  * The immutable list of all requests of a load, drawn from its recipe.
  *
- * <p>No two texts begin alike unless their recipe says so: the first token of what a request has of its own is of no other
- * one and of no prefix, so that even a cache with pages of one token finds nothing by chance. That is so up to as many texts as
- * there are first tokens.
+ * <p>No two texts begin alike unless their recipe says so: the first token of what a request has of its own is of no
+ * other one and of no prefix, so that even a cache with pages of one token finds nothing by chance. That is so up to as
+ * many texts as there are first tokens.
  */
 public final class DrawnLoad {
     private static final int FIRST_TOKEN = 1_000;
@@ -53,7 +53,8 @@ public final class DrawnLoad {
     /**
      * A part with its requests.
      *
-     * @param turns when each comes, in nanoseconds from the part's beginning; none where it comes when another one is over
+     * @param turns when each comes, in nanoseconds from the part's beginning; none where it comes when another one
+     *     is over
      * @param lanes how many may be under way at a time
      */
     public record Drawn(Part part, List<LoadRequest> requests, List<Long> turns, int lanes) {
@@ -63,7 +64,7 @@ public final class DrawnLoad {
         }
     }
 
-    /** What texts begin with, none of it twice: prefixes keep what was drawn for them, and requests go round them. */
+    /** First tokens of texts, none of them twice: prefixes keep those drawn for them, and requests avoid these. */
     private static final class FirstTokens {
         private final Set<Integer> ofPrefixes = new HashSet<>();
         private int serial;
@@ -131,7 +132,7 @@ public final class DrawnLoad {
                 .toList();
     }
 
-    /** What a recipe that was accepted names. */
+    /** Returns the part of an accepted recipe with this name. */
     private static <T> T known(Map<String, T> all, String name) {
         return Objects.requireNonNull(all.get(name));
     }

@@ -10,7 +10,7 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalLong;
 
-/** How long prompts are to be, against what the server takes and what it counted. */
+/** Planned lengths of prompts, against the server's limit and its counts. */
 public final class Lengths {
     private static final double APART = 0.05;
     /** A template and a mark of beginning may add so much. */
@@ -50,7 +50,7 @@ public final class Lengths {
         }
     }
 
-    /** Says that the server counted other lengths than were asked for, if so. */
+    /** Reports that the server counted other lengths than requested, if so. */
     static Optional<String> unlike(List<LoadRequest> asSent, List<RequestRecord> measured) {
         double wanted = 0;
         double counted = 0;

@@ -33,9 +33,10 @@ import java.util.regex.Pattern;
  * A suite in a folder
  * ===================
  *
- * `plan.json` says, before anything is sent, which legs there will be, each with the id of its load. `legs/` has a file of
- * each leg that is over, under the leg's path-like id, with every request. A leg's file is written beside its name and moved there when it is on disk, so
- * it is whole or not there: whoever goes on after a kill runs the legs that have no file, and reads nothing torn.
+ * `plan.json` says, before anything is sent, which legs there will be, each with the id of its load. `legs/` has a file
+ * of each leg that is over, under the leg's path-like id, with every request. A leg's file is written beside its name
+ * and moved there when it is on disk, so it is whole or not there: whoever goes on after a kill runs the legs that have
+ * no file, and reads nothing torn.
  *
  * Whatever else a preset leaves in the folder is computed from these files, and can be computed again.
  */
@@ -55,7 +56,7 @@ public final class LoadFolder {
     private final Plan plan;
 
     /**
-     * What was decided before the first leg.
+     * Decisions made before the first leg.
      *
      * @param suite what is run
      * @param settings that hold for all of it, by name
@@ -154,8 +155,8 @@ public final class LoadFolder {
     }
 
     /**
-     * Has the folder for a run alone until it is closed, or this process ends: two at once would load one server together, and
-     * neither would know.
+     * Has the folder for a run alone until it is closed, or this process ends: two at once would load one server
+     * together, and neither would know.
      */
     public Claim claim() {
         try {
@@ -175,7 +176,7 @@ public final class LoadFolder {
                 + "; see 'holdfast loadtest status " + folder + "', and wait for its end or name another folder.");
     }
 
-    /** That a folder is one run's alone. */
+    /** Claim of one run on a folder, which no other run may use. */
     public static final class Claim implements AutoCloseable {
         private final FileChannel channel;
 
@@ -233,7 +234,7 @@ public final class LoadFolder {
         }
     }
 
-    /** Writes what whoever ran the suite has to say of it, a sentence a line, in place of what was said before. */
+    /** Writes remarks of the person who ran the suite, a sentence a line, in place of earlier ones. */
     public static void writeFindings(Path folder, List<String> sentences) {
         try {
             if (sentences.isEmpty()) {
@@ -247,8 +248,9 @@ public final class LoadFolder {
     }
 
     /**
-     * Writes the heads that requests begin with, each as a sidecar is asked to hold it. Where texts begin with a salt, or the
-     * server makes tokens of text, what it will have in its cache is not known here, and nothing is to be written.
+     * Writes the heads that requests begin with, each as a sidecar is asked to hold it. Where texts begin with a salt,
+     * or the server makes tokens of text, what it will have in its cache is not known here, and nothing is to be
+     * written.
      */
     public void writePrefixes(List<Suite.Leg> legs) {
         Path place = folder.resolve(PREFIXES);
@@ -266,7 +268,7 @@ public final class LoadFolder {
         }
     }
 
-    /** What whoever ran the suite had to say of it. */
+    /** Returns remarks of the person who ran the suite. */
     public List<String> findings() {
         Path file = folder.resolve(FINDINGS);
         try {

@@ -49,7 +49,7 @@ public record LoadLeg(
     public static final String BATCHES = "batches";
 
     /**
-     * What became of a part.
+     * Results of a part.
      *
      * @param began in nanoseconds since the leg began, like all stamps of it
      */
@@ -89,7 +89,7 @@ public record LoadLeg(
                 .count();
     }
 
-    /** How many were not answered well, by how and by what was said. */
+    /** Counts requests that were not answered well, by kind and message. */
     public Map<String, Integer> failures() {
         Map<String, Integer> failures = new LinkedHashMap<>();
         measured().stream()
@@ -100,7 +100,7 @@ public record LoadLeg(
         return failures;
     }
 
-    /** What it came to. */
+    /** Returns the result of the leg. */
     public LoadResult result(String source, List<Double> percentiles, Optional<Slo> slo) {
         return new LoadResult(
                 id,
@@ -118,7 +118,7 @@ public record LoadLeg(
                         .toList());
     }
 
-    /** The same with other requests in each of its parts. */
+    /** Returns the leg with other requests in each of its parts. */
     public LoadLeg withRequests(Function<Part, List<RequestRecord>> requests) {
         List<Part> others = parts.stream()
                 .map(part -> new Part(part.name, part.measured, part.began, part.ended, requests.apply(part)))
@@ -126,7 +126,7 @@ public record LoadLeg(
         return new LoadLeg(id, load, loadId, bodies, settings, startedAt, others, notes, client, problem);
     }
 
-    /** The same with more that was found out. */
+    /** Returns the leg with more notes. */
     public LoadLeg withNotes(Map<String, String> more) {
         Map<String, String> all = new LinkedHashMap<>(notes);
         all.putAll(more);

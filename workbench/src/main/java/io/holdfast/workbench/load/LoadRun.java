@@ -55,7 +55,8 @@ public final class LoadRun {
     }
 
     /**
-     * Blocks until all of it is answered. A request that fails is a record and ends nothing; a flush that fails ends the leg.
+     * Blocks until all of it is answered. A request that fails is a record and ends nothing; a flush that fails ends
+     * the leg.
      *
      * @param settings of the server and of the load, for the record
      */

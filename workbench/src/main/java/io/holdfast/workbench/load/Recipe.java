@@ -13,8 +13,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * What a load is made of, as data: the parts in the order in which they are sent, each after all requests of the one before
- * are over. The same recipe always gives the same requests at the same times.
+ * A load as data: its parts in the order in which they are sent, each after all requests of the one before are over.
+ * The same recipe always gives the same requests at the same times.
  *
  * @param why what it is there to show, for people
  * @param seed draws lengths, texts and times
@@ -35,8 +35,8 @@ public record Recipe(String name, String why, long seed, Map<String, Integer> pr
      * @param arrivals {@code sequential}, {@code burst}, {@code closed:N} or one of {@link
      *     io.holdfast.loadtest.workload.Arrivals#of}
      * @param repeats the part whose requests are sent again, in place of new ones
-     * @param messages what they say word for word, where that matters; {@code {i}} is the number of the request from 0, and
-     *     {@code {own}} what it has of its own
+     * @param messages what they say word for word, where that matters; {@code {i}} is the number of the request
+     *     from 0, and {@code {own}} what it has of its own
      * @param flush whether the server's cache is emptied before
      * @param pause how long nothing is sent before
      */
@@ -91,7 +91,7 @@ public record Recipe(String name, String why, long seed, Map<String, Integer> pr
             return new Range(tokens, tokens);
         }
 
-        /** As {@code 64..512} or {@code 64}. */
+        /** Parses {@code 64..512} or {@code 64}. */
         public static Range of(String text) {
             try {
                 int between = text.indexOf("..");
@@ -113,7 +113,7 @@ public record Recipe(String name, String why, long seed, Map<String, Integer> pr
     }
 
     /**
-     * How many of the requests are how long.
+     * Share of the requests that have a length.
      *
      * @param share of 1
      */
@@ -160,7 +160,10 @@ public record Recipe(String name, String why, long seed, Map<String, Integer> pr
         }
     }
 
-    /** How its measured requests come, by name: {@code arrivals}, and {@code concurrency} or {@code rate} where that is one. */
+    /**
+     * Returns the arrivals of its measured requests, by name: {@code arrivals}, and {@code concurrency} or {@code rate}
+     * where it is a single one.
+     */
     public Map<String, String> settings() {
         Map<String, String> settings = new LinkedHashMap<>();
         String arrivals = parts.stream()
@@ -182,7 +185,7 @@ public record Recipe(String name, String why, long seed, Map<String, Integer> pr
         return new Recipe(name, why, value, prefixes, parts);
     }
 
-    /** The same with this in place of its parts. */
+    /** Returns the recipe with these parts. */
     public Recipe withParts(List<Part> value) {
         return new Recipe(name, why, seed, prefixes, value);
     }

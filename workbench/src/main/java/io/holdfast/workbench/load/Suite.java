@@ -10,8 +10,8 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * Load legs one after the other, each in the folder before the next begins. Of a suite that was begun before, the legs that
- * are not there run.
+ * Load legs one after the other, each in the folder before the next begins. Of a suite that was begun before, the legs
+ * that are not there run.
  */
 public final class Suite {
     private final List<Leg> legs;
@@ -29,7 +29,7 @@ public final class Suite {
      */
     public record Leg(String id, DrawnLoad load, Map<String, String> settings) {}
 
-    /** Who has the server that a leg is sent to. */
+    /** Provider of the server that a leg is sent to. */
     public interface Servers {
         /**
          * The server for a leg, which has answered a real request; where the last one had other settings, begun anew.
@@ -43,7 +43,7 @@ public final class Suite {
             return "";
         }
 
-        /** The same server for all legs. */
+        /** Uses the same server for all legs. */
         static Servers one(EngineUnderTest engine) {
             return leg -> engine;
         }
@@ -59,15 +59,15 @@ public final class Suite {
         }
     }
 
-    /** What happens before a leg, in no figure. */
+    /** Runs before a leg, in no figure. */
     public interface Between {
-        /** What there is to note of it, by name. */
+        /** Returns notes about it, by name. */
         Map<String, String> before(Leg next, EngineUnderTest engine);
 
         /** A leg is over and in the folder. */
         default void after(LoadLeg ended) {}
 
-        /** Whether this leg is to be begun at all; if not the suite ends here, and can be gone on with. */
+        /** Returns true if this leg is to be begun; if not, the suite ends here and can be continued later. */
         default boolean goesOn(Leg next) {
             return true;
         }
@@ -77,7 +77,7 @@ public final class Suite {
         }
     }
 
-    /** Who is told how far it is. */
+    /** Listener to the progress of a suite. */
     public interface Watcher {
         /**
          * A leg is about to be run.
@@ -104,7 +104,7 @@ public final class Suite {
         this.watcher = watcher;
     }
 
-    /** What a folder of it is begun with. */
+    /** Returns the plan with which a folder of the suite is begun. */
     public static LoadFolder.Plan plan(String suite, Map<String, String> settings, List<Leg> legs) {
         Map<String, String> ids = new LinkedHashMap<>();
         legs.forEach(leg -> ids.put(leg.id(), leg.load().id()));

@@ -20,8 +20,8 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * A suite of loads without arms as two texts, from the raw files of its folder alone: one with every leg, one with what it comes
- * to. What is missing is named in both, and nothing is judged: that takes arms.
+ * A suite of loads without arms as two texts, from the raw files of its folder alone: one with every leg, one with what
+ * it comes to. What is missing is named in both, and nothing is judged: that takes arms.
  */
 public final class SuiteMarkdown {
     private static final int MOST_SECONDS = 30;
@@ -55,12 +55,12 @@ public final class SuiteMarkdown {
                 legs.stream().map(leg -> leg.result("holdfast", all, slo)).toList();
     }
 
-    /** Whether every planned leg is there. */
+    /** Returns true if every planned leg is there. */
     public boolean isWhole() {
         return folder.missing().isEmpty();
     }
 
-    /** Whether any request was not answered well, or a leg ended early. */
+    /** Returns true if any request was not answered well, or a leg ended early. */
     public boolean hasFailed() {
         return legs.stream().anyMatch(SuiteMarkdown::hasFailed);
     }
@@ -69,7 +69,7 @@ public final class SuiteMarkdown {
         return leg.problem().isPresent() || !leg.failures().isEmpty();
     }
 
-    /** How far it is, as {@code PARTIAL: 115 of 204 legs (56.4 %)}. */
+    /** Returns its progress, as {@code PARTIAL: 115 of 204 legs (56.4 %)}. */
     private String headline() {
         int planned = folder.plan().legs().size();
         return String.format(

@@ -13,12 +13,13 @@ import java.util.TreeSet;
 import java.util.stream.Stream;
 
 /**
- * The check whether a leg found more in the server's cache than it had put there itself: what a request has in common with an
- * earlier one of the leg is the most that it can find.
+ * The check whether a leg found more in the server's cache than it had put there itself: what a request has in common
+ * with an earlier one of the leg is the most that it can find.
  *
- * <p>Sums are held against each other and not single requests, since of two that are under way together either may be the one
- * that computes what both have. Where the server counts other tokens than we, as it does of text, the common part is taken for
- * the same share of its count, and a tenth and 64 tokens a request are given for what a tokenizer and a template may do.
+ * <p>Sums are held against each other and not single requests, since of two that are under way together either may be
+ * the one that computes what both have. Where the server counts other tokens than we, as it does of text, the common
+ * part is taken for the same share of its count, and a tenth and 64 tokens a request are given for what a tokenizer and
+ * a template may do.
  */
 final class WarmCache {
     private static final double TENTH_MORE = 1.1;
@@ -58,7 +59,7 @@ final class WarmCache {
                         possible));
     }
 
-    /** For each the tokens that it begins with alike with the one before it that is most alike. */
+    /** Returns for each request the length of the longest beginning that it shares with an earlier one. */
     private static int[] most(List<LoadRequest> asSent) {
         TreeSet<int[]> earlier = new TreeSet<>(Arrays::compare);
         int[] most = new int[asSent.size()];

@@ -12,8 +12,8 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * Whether the same request, decoded greedily, got the same answer in whatever batch and cache state it was asked. The answers to
- * one prompt at a time, cold, are what the others are held against.
+ * Comparison of answers to the same request, decoded greedily, across batches and cache states. The answers to one
+ * prompt at a time, cold, are the reference for all others.
  *
  * @param compared answers that could be held against one
  * @param others of them those that were none of the answers that the same prompt got alone and cold
@@ -22,7 +22,7 @@ import java.util.TreeMap;
  */
 public record AnswerEquality(int compared, int others, Map<String, Integer> byConfiguration, int amongAlone) {
     /**
-     * Of legs of one folder.
+     * Compares legs of one folder.
      *
      * @param sameTexts whether all legs of a length asked for the same texts; if not nothing can be compared
      */
@@ -81,7 +81,7 @@ public record AnswerEquality(int compared, int others, Map<String, Integer> byCo
         return request.isOk() ? request.output() : Optional.empty();
     }
 
-    /** In a sentence. */
+    /** Returns the result in a sentence. */
     public String text() {
         String alone = amongAlone == 0
                 ? "The answers to a prompt that was sent alone and cold were always the same."

@@ -22,10 +22,11 @@ import java.util.Optional;
  *
  *   cold   the requests, all at once
  *   hot    the same one after the other, not measured; then all at once
- *   warm   the same one after the other, not measured; then others of as many tokens as the GPU's cache holds; then all at once
+ *   warm   the same one after the other, not measured; then others of as many tokens as the GPU's cache holds; then
+ *          all at once
  *
- * Where the cache can be emptied each leg begins with that, and all legs of a length ask for the same texts, in all states and
- * batch sizes: so their answers can be compared. Where it cannot, each leg has texts of its own.
+ * Where the cache can be emptied each leg begins with that, and all legs of a length ask for the same texts, in all
+ * states and batch sizes: so their answers can be compared. Where it cannot, each leg has texts of its own.
  */
 
 /** A matrix of cache states, ways of answering, lengths and batch sizes as a suite of legs. */
@@ -37,7 +38,7 @@ public final class CacheMatrix {
     static final String BATCH = "batch";
     static final String CONTEXT = "context";
 
-    /** What has to be pushed off the GPU is pushed by a tenth more than it holds. */
+    /** Factor of the GPU's capacity that is sent to push something off it. */
     private static final double ENOUGH = 1.1;
 
     private static final int DISPLACING_PROMPT = 4_096;
@@ -49,7 +50,7 @@ public final class CacheMatrix {
     private final Map<Recipe, DrawnLoad> drawn = new HashMap<>();
 
     /**
-     * What is known of the server.
+     * Known facts about the server.
      *
      * @param flushes whether its cache can be emptied
      * @param page tokens of a block

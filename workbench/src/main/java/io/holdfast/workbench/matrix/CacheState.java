@@ -13,21 +13,21 @@ import java.util.Optional;
  *
  *   cold   the prompt was never asked for since the cache was emptied, or is a text of its own: nothing of it is cached
  *   hot    the same prompt was asked for right before: all of it is cached, but for what is left of a block at its end
- *   warm   the same prompt was asked for, and then so much else that it cannot be on the GPU any more: what is cached of it
- *          came from a lower tier
+ *   warm   the same prompt was requested, and then so much else that it cannot be on the GPU any more: what is cached
+ *          of it came from a lower tier
  *
- * Nearly all servers say how many tokens were cached, and not where. So that a warm one is not a hot one rests on what was sent
- * in between, as large as the cache on the GPU; and on a server without a lower tier nothing is cached then, which makes the
- * leg invalid and not a slow warm one.
+ * Nearly all servers say how many tokens were cached, and not where. So that a warm one is not a hot one rests on what
+ * was sent in between, as large as the cache on the GPU; and on a server without a lower tier nothing is cached then,
+ * which makes the leg invalid and not a slow warm one.
  */
 
-/** Where the cache of a prompt is when it is asked for. */
+/** Place of a prompt's cached blocks when it is requested. */
 public enum CacheState {
     COLD("never asked for since the cache was emptied, or of its own text; 0 tokens cached"),
     WARM("asked for before, and then more than the GPU's cache holds; what is cached came from a lower tier"),
     HOT("asked for right before; all of it cached but the end of its last block");
 
-    /** What prompts of chats have in common whatever they say. */
+    /** Tokens that all prompts of chats have in common. */
     private static final int TEMPLATE = 16;
 
     private final String meaning;
@@ -40,7 +40,7 @@ public enum CacheState {
         return meaning;
     }
 
-    /** As ids have it. */
+    /** Returns the word in ids. */
     String word() {
         return name().toLowerCase(Locale.ROOT);
     }
@@ -51,7 +51,7 @@ public enum CacheState {
                 .findFirst();
     }
 
-    /** Whether the server told of all requests that were answered how many of their tokens were cached. */
+    /** Returns true if the server reported the cached tokens of all requests that were answered. */
     static boolean isTold(List<RequestRecord> requests) {
         return requests.stream()
                 .filter(RequestRecord::isOk)

@@ -20,21 +20,22 @@ import java.util.function.Consumer;
  * Waiting for a server to cool down
  * =================================
  *
- * A GPU that has worked for a while is slower than a fresh one, often for good. A gate that waits for the speed of the first
- * request waits in vain before every leg, until its limit: hours of it, and nothing is gained. So what is waited for is not the
- * first speed. It is the median of what the server does after a burst of work, and, as the first legs end, of what it does right
- * after them.
+ * A GPU that has worked for a while is slower than a fresh one, often for good. A gate that waits for the speed of the
+ * first request waits in vain before every leg, until its limit: hours of it, and nothing is gained. So what is waited
+ * for is not the first speed. It is the median of what the server does after a burst of work, and, as the first legs
+ * end, of what it does right after them.
  *
- * Three things end a wait: the speed is near enough, it has settled (three probes alike: waiting longer would change nothing), or
- * the limit. Where the speed was not reached twice in a row the server has become another one, so the reference becomes what
- * it does now, and all legs from there on are marked. What all waits together may take is limited as well.
+ * Three things end a wait: the speed is near enough, it has settled (three probes alike: waiting longer would change
+ * nothing), or the limit. Where the speed was not reached twice in a row the server has become another one, so the
+ * reference becomes what it does now, and all legs from there on are marked. What all waits together may take is
+ * limited as well.
  *
  * A probe is a short request of a text of its own: its tokens by the time until the last of them.
  */
 
 /** Waits before each leg of a suite until the server is about as fast as it is under sustained load. */
 public final class CoolDown implements Suite.Between {
-    /** What a leg's notes are called. */
+    /** Names of a leg's notes. */
     static final String OUTCOME = "cooldown";
 
     static final String SECONDS = "cooldown_seconds";
@@ -67,7 +68,7 @@ public final class CoolDown implements Suite.Between {
     private boolean degraded;
 
     /**
-     * How long is waited for what.
+     * Limits of the waiting.
      *
      * @param tolerance how far the speed may lie below the reference, as a part of it
      * @param cap the most that one wait may take
@@ -86,7 +87,7 @@ public final class CoolDown implements Suite.Between {
             }
         }
 
-        /** What is to be said of a tolerance that was chosen too small to be reached, before anything is known. */
+        /** Returns a doubt about a tolerance that is too small to be reached, before anything is known. */
         public Optional<String> doubt() {
             return tolerance < DOUBTFUL_TOLERANCE
                     ? Optional.of(String.format(
@@ -98,7 +99,7 @@ public final class CoolDown implements Suite.Between {
         }
     }
 
-    /** Who finds out how fast the server is now. */
+    /** Measures how fast the server is now. */
     interface Probe {
         /** Tokens in a second; absent where it did not answer well. */
         OptionalDouble tokensPerSecond(EngineUnderTest engine);
@@ -146,7 +147,7 @@ public final class CoolDown implements Suite.Between {
         return new CoolDown(settings, new SpeedProbe(), legs, clock, tell);
     }
 
-    /** Whether a speed is near enough to what it should be. */
+    /** Returns true if a speed is near enough to the reference. */
     static boolean passes(double speed, double reference, double tolerance) {
         return speed >= (1 - tolerance) * reference;
     }
@@ -292,7 +293,7 @@ public final class CoolDown implements Suite.Between {
                 .findFirst();
     }
 
-    /** How the cool-downs of a suite went, in a sentence; absent where there were none. */
+    /** Summarises the cool-downs of a suite in a sentence; absent where there were none. */
     public static Optional<String> told(List<LoadLeg> legs) {
         double[] seconds = legs.stream()
                 .flatMapToDouble(leg -> secondsOf(leg).stream())

@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * Whether a leg can be counted.
+ * Verdict on whether a leg can be counted.
  *
  * @param reasons a clause each
  * @param flagged whether it is something to look into, and not only to know
@@ -46,7 +46,7 @@ public record LegVerdict(String id, Word word, List<String> reasons, boolean fla
         return warned(leg);
     }
 
-    /** Where each request was answered with something. */
+    /** Returns true if each request was answered with something. */
     public boolean counts() {
         return word == Word.OK || word == Word.WARN;
     }

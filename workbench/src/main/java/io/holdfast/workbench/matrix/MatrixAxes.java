@@ -11,7 +11,7 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
- * What a matrix of cache states varies.
+ * Dimensions of a matrix of cache states.
  *
  * @param contexts tokens of prompts, by how many of them are sent together
  * @param ways whether answers come token by token, or also as a whole
@@ -47,7 +47,10 @@ public record MatrixAxes(
         between("The length of an answer", answer, 1, MOST);
     }
 
-    /** Of one request at a time six lengths, of two together five; three passes, answers of 64 tokens, two users at 4,096. */
+    /**
+     * Returns six lengths of one request at a time and five of two together; three passes, answers of 64 tokens, two
+     * users at 4,096.
+     */
     public static MatrixAxes usual() {
         Map<Integer, List<Integer>> contexts = new LinkedHashMap<>();
         contexts.put(1, List.of(512, 1_024, 2_048, 4_096, 8_192, 16_384));
@@ -76,7 +79,7 @@ public record MatrixAxes(
                         staggered.stream().filter(length -> length <= tokens).toList());
     }
 
-    /** In the order in which they run. */
+    /** Returns the legs in the order in which they run. */
     List<MatrixLeg> legs() {
         List<MatrixLeg> legs = new ArrayList<>();
         contexts.forEach((batch, lengths) -> {
@@ -97,7 +100,7 @@ public record MatrixAxes(
         return Staggered.Mode.values().length * staggered.size() * passes;
     }
 
-    /** How many legs there are and what of, for people. */
+    /** Returns the number of legs and their kinds, for people. */
     public String text() {
         StringBuilder text = new StringBuilder();
         List<Integer> counts = new ArrayList<>();
@@ -119,7 +122,7 @@ public record MatrixAxes(
         return text + total(counts) + " legs";
     }
 
-    /** As 108 + 90 + 6 = 204. */
+    /** Returns a sum such as 108 + 90 + 6 = 204. */
     static String total(List<Integer> parts) {
         String sum = Integer.toString(parts.stream().mapToInt(Integer::intValue).sum());
         return parts.size() == 1

@@ -14,7 +14,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 
-/** What a matrix of cache states came to, computed from its legs. Passes are averaged here and nowhere else. */
+/** Results of a matrix of cache states, computed from its legs. Passes are averaged here and nowhere else. */
 public record MatrixReport(
         SuiteState state, List<List<String>> table, List<String> findings, List<String> failures, List<String> notes) {
     private static final List<Metric> COLUMNS = List.of(
@@ -25,7 +25,7 @@ public record MatrixReport(
             Metric.CACHED_SHARE);
 
     /**
-     * Of a folder.
+     * Reports on a folder.
      *
      * @param results of its legs
      * @param sameTexts whether all legs of a length asked for the same texts
@@ -98,7 +98,7 @@ public record MatrixReport(
                         .average();
     }
 
-    /** What has to be looked into, the gravest first. */
+    /** Returns findings to look into, the gravest first. */
     private static List<String> findings(SuiteState state, List<LoadLeg> legs, ResultFile results) {
         List<String> findings = new ArrayList<>();
         for (LegVerdict.Word word : List.of(LegVerdict.Word.INVALID, LegVerdict.Word.FAIL, LegVerdict.Word.WARN)) {
@@ -140,7 +140,7 @@ public record MatrixReport(
         return findings;
     }
 
-    /** How many of each word, as 183 OK + 15 WARN = 198. */
+    /** Returns the number of legs by word, as 183 OK + 15 WARN = 198. */
     public String counts() {
         int sum = state.verdicts().size();
         return String.format(

@@ -14,8 +14,8 @@ import java.util.OptionalLong;
 import java.util.function.Consumer;
 
 /**
- * Says now and then how long a suite will still take, and ends it when its time is over: never between the two legs of a pair,
- * and with all that is over in the folder.
+ * Says now and then how long a suite will still take, and ends it when its time is over: never between the two legs of
+ * a pair, and with all that is over in the folder.
  */
 public final class Pace implements Suite.Between {
     private static final int LEGS_BETWEEN_WORDS = 10;
@@ -53,7 +53,7 @@ public final class Pace implements Suite.Between {
         this.tell = tell;
     }
 
-    /** Of what a folder has and has not. */
+    /** Returns the pace for the legs that a folder still lacks. */
     public static Pace of(
             Suite.Between inner,
             List<Suite.Leg> legs,

@@ -51,8 +51,8 @@ final class PairedLegs {
     }
 
     /**
-     * What the pairs of each question allow us to say, where all of them are asked of the same suite: the more there are, the
-     * less one of them alone can show.
+     * Returns verdicts on each question, where all are asked of the same suite: the more there are, the less one of
+     * them alone can show.
      *
      * @param planned pairs that were fixed beforehand, by question
      */

@@ -25,12 +25,13 @@ import java.util.regex.Pattern;
  * Servers against each other
  * ==========================
  *
- * A life is one process of one variant: it is started, gets every cell once, and ends. All variants get the same requests in a
- * cell, so their results have the same workload id.
+ * A life is one process of one variant: it is started, gets every cell once, and ends. All variants get the same
+ * requests in a cell, so their results have the same workload id.
  *
- * Without a verdict lives come in rounds that have each variant once, in an order drawn anew for each round. With one, the
- * reference and each other variant are judged by pairs of lives as everything is judged here: the reference first, the other
- * first, and twice the reference for what being second does. The lives of a pair have their cells in one order.
+ * Without a verdict lives come in rounds that have each variant once, in an order drawn anew for each round. With one,
+ * the reference and each other variant are judged by pairs of lives as everything is judged here: the reference first,
+ * the other first, and twice the reference for what being second does. The lives of a pair have their cells in one
+ * order.
  */
 
 /** Servers that are started differently, by batch and length, as a suite of legs. */
@@ -40,7 +41,7 @@ public final class ServerCompare {
     static final String AGAINST = "against";
     static final String DECODE = "decode";
     private static final int MOST = 1_000;
-    /** What such variables have is written down nowhere. */
+    /** Names of variables whose values are written down nowhere. */
     private static final Pattern SECRET = Pattern.compile("TOKEN|KEY|SECRET|PASS|CREDENTIAL", Pattern.CASE_INSENSITIVE);
 
     private final VariantFile.Contents contents;
@@ -53,7 +54,7 @@ public final class ServerCompare {
         contents.cells().forEach(cell -> loads.put(cell, DrawnLoad.of(recipe(cell))));
     }
 
-    /** Whether what a variable of this name has is likely to be secret. */
+    /** Returns true if the value of a variable of this name is likely to be secret. */
     public static boolean isSecret(String variable) {
         return SECRET.matcher(variable).find();
     }

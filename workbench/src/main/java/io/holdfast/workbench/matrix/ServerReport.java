@@ -19,7 +19,7 @@ import java.util.OptionalDouble;
 import java.util.Set;
 
 /**
- * What servers that are started differently came to in each cell, and where pairs of their lives were planned, which of the
+ * Results of differently started servers in each cell, and where pairs of their lives were planned, which of the
  * differences are shown.
  *
  * @param table a row for each cell and variant, the head first
@@ -52,7 +52,7 @@ public record ServerReport(
     }
 
     /**
-     * Of a folder's legs, those that are there.
+     * Reports on the legs that a folder has.
      *
      * @param rate what prefill cells are judged by; decode cells are judged by the time between tokens
      */
@@ -105,7 +105,7 @@ public record ServerReport(
         });
     }
 
-    /** Of {@code tp2/b8/512tok/pass1} what is between the variant and the pass. */
+    /** Returns the part of {@code tp2/b8/512tok/pass1} between the variant and the pass. */
     private static String cellOf(String id) {
         return id.substring(id.indexOf('/') + 1, id.lastIndexOf('/'));
     }
@@ -196,7 +196,7 @@ public record ServerReport(
         return Boolean.parseBoolean(result.settings().getOrDefault(ServerCompare.DECODE, "false")) ? STEP : rate;
     }
 
-    /** Of which less is better; 0 where it was not measured, which no pair takes. */
+    /** Returns a value of which less is better; 0 where it was not measured, which no pair takes. */
     private static double cost(LoadResult result, Metric metric) {
         double value = result.measures().of(metric).orElse(0);
         return value > 0 && metric.better() == Metric.Better.HIGHER ? 1 / value : value;

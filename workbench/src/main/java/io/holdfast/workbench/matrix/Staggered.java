@@ -24,12 +24,12 @@ import java.util.function.LongFunction;
  * Two users
  * =========
  *
- * User A asks; user B asks either when A has been answered to the end, or a fixed time after A. Both modes send the same two
- * texts. Which is better for B cannot be read from times that begin when B asks, since B asks at another time: all that is
- * compared across modes begins when A asks.
+ * User A asks; user B asks either when A has been answered to the end, or a fixed time after A. Both modes send the
+ * same two texts. Which is better for B cannot be read from times that begin when B asks, since B asks at another time:
+ * all that is compared across modes begins when A asks.
  *
- * For a verdict pairs of legs are judged like those of any experiment here: one after the other first, together first, and twice
- * one after the other for what being second does, in an order that is drawn.
+ * For a verdict pairs of legs are judged like those of any experiment here: one after the other first, together first,
+ * and twice one after the other for what being second does, in an order that is drawn.
  */
 
 /** Two users, one after the other and together, as a suite of legs. */
@@ -39,18 +39,18 @@ public final class Staggered {
     static final String GROUP = "staggered";
     static final String MODE = "mode";
     static final String PAIR = "pair";
-    /** What pairs with the same number differ in. */
+    /** Setting in which pairs with the same number differ. */
     static final String ACROSS = "across";
 
     static final String ORDER = "order";
     static final String USERS = "users";
     private static final long HASH = 0x9e3779b97f4a7c15L;
 
-    /** How user B comes. */
+    /** Arrival of user B. */
     public enum Mode {
-        /** When A has been answered to the end. */
+        /** B comes when A has been answered to the end. */
         SEQUENTIAL,
-        /** A fixed time after A. */
+        /** B comes a fixed time after A. */
         BATCHED;
 
         String word() {

@@ -15,7 +15,7 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.function.ToDoubleFunction;
 
-/** What two users saw at one length of prompts in both modes, and whether serving them together helps. */
+/** Experience of two users at one length of prompts in both modes, and whether serving them together helps. */
 public record StaggeredReport(
         int context, List<TwoUsers> legs, Optional<Verdict> verdict, int pairs, List<String> findings) {
     private static final int FORMAT = 1;
@@ -147,7 +147,7 @@ public record StaggeredReport(
                 .orElse("-");
     }
 
-    /** Whether serving both together helps, in sentences. */
+    /** States in sentences whether serving both together helps. */
     public List<String> says() {
         List<String> lines = new ArrayList<>();
         verdict.ifPresent(judged -> lines.add(String.format(

@@ -12,7 +12,7 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * How far a suite of legs is, and what became of those that are over.
+ * Progress of a suite of legs, and the verdicts on those that are over.
  *
  * @param parts how many legs are planned of each kind, which add up to all
  * @param missing ids of legs that are planned and not there, by group, in the order in which they run
@@ -28,7 +28,7 @@ public record SuiteState(
         Optional<String> last) {
     private static final int PARTS_OF_A_GROUP = 3;
 
-    /** What a suite is, in a word or two. */
+    /** State of a suite, in a word or two. */
     public enum Word {
         COMPLETE("COMPLETE"),
         /** All legs are there, and some cannot be counted. */
@@ -47,7 +47,7 @@ public record SuiteState(
         }
     }
 
-    /** Of a folder. */
+    /** Reads the state of a folder. */
     public static SuiteState of(LoadFolder folder) {
         return of(
                 List.copyOf(folder.plan().legs().keySet()),
@@ -103,7 +103,7 @@ public record SuiteState(
         return (int) verdicts.stream().filter(each -> each.word() == word).count();
     }
 
-    /** What it is: whatever was planned and is not there, or cannot be counted, says so. */
+    /** Returns the state: a planned leg that is missing, or cannot be counted, shows in it. */
     public Word word() {
         if (!missing.isEmpty()) {
             return Word.PARTIAL;
@@ -111,7 +111,7 @@ public record SuiteState(
         return verdicts.stream().allMatch(LegVerdict::counts) ? Word.COMPLETE : Word.FAILED;
     }
 
-    /** In one line: {@code PARTIAL: 115 of 204 legs (56.4 %): 114 OK, 1 WARN, 0 FAIL, 0 INVALID}. */
+    /** Returns the line {@code PARTIAL: 115 of 204 legs (56.4 %): 114 OK, 1 WARN, 0 FAIL, 0 INVALID}. */
     public String headline() {
         int there = total() - missingLegs();
         return String.format(
@@ -126,7 +126,7 @@ public record SuiteState(
                         .collect(Collectors.joining(", "));
     }
 
-    /** What is missing, a line for each group; none where nothing is. */
+    /** Returns the missing legs, a line for each group; empty where nothing is missing. */
     public List<String> missingLines() {
         List<String> lines = new ArrayList<>();
         int width = missing.keySet().stream().mapToInt(String::length).max().orElse(0);
@@ -139,7 +139,7 @@ public record SuiteState(
         return lines;
     }
 
-    /** As {@code 4096tok pass 2-3, 8192tok pass 1-3}. */
+    /** Returns a text such as {@code 4096tok pass 2-3, 8192tok pass 1-3}. */
     private static String single(List<String> ids) {
         Map<String, List<Integer>> passes = new LinkedHashMap<>();
         for (String id : ids) {

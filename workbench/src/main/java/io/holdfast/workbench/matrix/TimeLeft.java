@@ -13,8 +13,9 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 
 /**
- * How long the legs that are missing will take, by those that are there: a leg takes what other passes of it took, and where
- * there are none what its tokens take at the rate of all. Nothing is said before a leg is over.
+ * Estimate of the time that the missing legs will take, by those that are there: a leg takes as long as other passes of
+ * it, and where there are none, as long as its tokens take at the rate of all. There is no estimate before a leg is
+ * over.
  */
 public final class TimeLeft {
     /** Tokens of a prompt are read together, those of an answer come one after the other. */
@@ -30,7 +31,7 @@ public final class TimeLeft {
     private int cools;
 
     /**
-     * Of the legs of a plan; those that are over are told by {@link #add}.
+     * Begins with the legs of a plan; {@link #add} reports those that are over.
      *
      * @param legs all that are planned
      */
@@ -68,14 +69,14 @@ public final class TimeLeft {
         return id.substring(0, Math.max(0, id.lastIndexOf('/')));
     }
 
-    /** What the requests of these legs will take; absent before a leg is over. */
+    /** Returns the time that the requests of these legs will take; absent before a leg is over. */
     public Optional<Duration> requests(List<String> missing) {
         return weight == 0
                 ? Optional.empty()
                 : Optional.of(nanos(missing.stream().mapToDouble(this::seconds).sum()));
     }
 
-    /** What is waited before them. */
+    /** Returns the time waited before them. */
     public Duration coolDowns(List<String> missing) {
         return nanos(cools == 0 ? 0 : missing.size() * cooled / cools);
     }

@@ -14,7 +14,7 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 
 /**
- * What two users saw of one leg, all of it from stamps. Milliseconds; the wall begins when A's request was sent.
+ * Experience of two users in one leg, all of it from stamps. Milliseconds; the wall begins when A's request was sent.
  *
  * @param bTtft from when B's own request was sent
  * @param bTtftScheduled from when B's turn came
@@ -44,7 +44,7 @@ public record TwoUsers(
         OptionalDouble aItlDuring) {
     private static final double MILLI = 1e6;
 
-    /** Those of a leg; absent where it is another kind of leg, or not both were answered. */
+    /** Returns the users of a leg; absent where it is another kind of leg, or not both were answered. */
     public static Optional<TwoUsers> of(LoadLeg leg) {
         List<RequestRecord> users = leg.of(Staggered.USERS);
         if (users.size() != 2
@@ -85,12 +85,15 @@ public record TwoUsers(
                 .orElseGet(() -> Integer.parseInt(leg.settings().getOrDefault(CacheMatrix.ANSWER, "")));
     }
 
-    /** Whether B asked while A was still being served. */
+    /** Returns true if B asked while A was still being served. */
     public boolean met() {
         return bSentFromWall < aOverFromWall;
     }
 
-    /** By how much slower A's tokens came while B's prompt was being read; absent where that cannot be told. */
+    /**
+     * Returns the factor by which A's tokens came slower while B's prompt was being read; absent where that cannot be
+     * told.
+     */
     public OptionalDouble interleaving() {
         return aItlDuring.isPresent() && aItlOutside.isPresent() && aItlOutside.getAsDouble() > 0
                 ? OptionalDouble.of(aItlDuring.getAsDouble() / aItlOutside.getAsDouble())
@@ -98,8 +101,8 @@ public record TwoUsers(
     }
 
     /**
-     * Its result with what compares modes in place of what does not: no time to a first token of any request here begins
-     * where that of another mode does.
+     * Its result with what compares modes in place of what does not: no time to a first token of any request here
+     * begins where that of another mode does.
      */
     public static LoadResult comparable(LoadLeg leg, LoadResult result) {
         return of(leg).map(users -> {
@@ -125,7 +128,7 @@ public record TwoUsers(
     }
 
     /**
-     * What is odd about two users together making fewer tokens in a second than one alone at the same length.
+     * Reports two users together that make fewer tokens in a second than one alone at the same length.
      *
      * @param two tokens in a second of both
      * @param one of one alone
@@ -164,7 +167,10 @@ public record TwoUsers(
             return mean(in);
         }
 
-        /** Before B asked, where A was being answered by then; otherwise once B is being answered as well. */
+        /**
+         * Returns the mean before B asked, where A was being answered by then; otherwise once B is being answered as
+         * well.
+         */
         OptionalDouble outside() {
             return mean(before.size() >= ENOUGH ? before : after);
         }

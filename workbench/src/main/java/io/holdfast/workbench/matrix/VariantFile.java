@@ -17,7 +17,7 @@ import java.util.stream.Collectors;
 public final class VariantFile {
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._=-]*");
     private static final Pattern PLACE = Pattern.compile("(?<!\\$)\\{([a-z][a-z0-9-]*)}");
-    /** What every command is given. */
+    /** Values that every command is given. */
     private static final Set<String> GIVEN = Set.of("host", "port", "model");
 
     private static final String SYNCHRONOUS = "CUDA_LAUNCH_BLOCKING";
@@ -34,7 +34,7 @@ public final class VariantFile {
     }
 
     /**
-     * What a file says.
+     * Content of a file.
      *
      * @param reference the variant that the others are held against
      * @param swept whether variants are the values of a sweep, in its order
@@ -65,7 +65,7 @@ public final class VariantFile {
     }
 
     /**
-     * What a file says.
+     * Reads a file.
      *
      * @param environment of this process, which variants get as well
      */

@@ -14,8 +14,8 @@ import java.util.Optional;
 import java.util.function.Function;
 
 /**
- * One address at which now this and now that variant of a server is started, each time as a new process. A variant that does
- * not start is remembered with the reason, and not tried again.
+ * One address at which now this and now that variant of a server is started, each time as a new process. A variant that
+ * does not start is remembered with the reason, and not tried again.
  */
 public final class VariantServer implements ServerUnit {
     private final URI uri;

@@ -20,8 +20,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * Whether a server still gives right answers: questions with a number as their answer, asked greedily behind a few that are
- * answered already. The last whole number of what is said is taken for the answer.
+ * Answers of a model that show whether its server still gives right ones: questions with a number as their answer,
+ * asked greedily behind a few that are answered already. The last whole number in a reply is taken for the answer.
  *
  * @param model that was asked
  * @param shots questions that each prompt begins with, with their answers
@@ -35,7 +35,7 @@ public record Accuracy(String model, int shots, List<Answered> answered) {
     /** A question whose answer is known; the last whole number of the answer counts. */
     public record Question(String question, String answer) {}
 
-    /** What became of a question. */
+    /** A question with the reply to it. */
     public record Answered(Question question, String said, boolean right) {
         static Answered of(Question question, String said) {
             Optional<BigInteger> expected = lastInteger(question.answer());
@@ -94,7 +94,7 @@ public record Accuracy(String model, int shots, List<Answered> answered) {
                 .toList();
     }
 
-    /** Those that are asked. */
+    /** Returns the questions that are asked. */
     private static List<Question> asked(List<Question> all, int shots, int questions) {
         return all.subList(shots, Math.min(all.size(), shots + questions));
     }
@@ -127,12 +127,12 @@ public record Accuracy(String model, int shots, List<Answered> answered) {
         return answered.stream().filter(Answered::right).count();
     }
 
-    /** Of 1. */
+    /** Returns the share of right answers, of 1. */
     public double share() {
         return answered.isEmpty() ? 0 : (double) right() / answered.size();
     }
 
-    /** How another arm did on the same questions, with the interval of the paired difference. */
+    /** Compares another arm on the same questions, with the interval of the paired difference. */
     public String against(Accuracy other) {
         List<String> own =
                 answered.stream().map(each -> each.question().question()).toList();
@@ -165,7 +165,7 @@ public record Accuracy(String model, int shots, List<Answered> answered) {
                 own.size());
     }
 
-    /** As it stands in its file. */
+    /** Returns the text of its file. */
     public String text() {
         ObjectNode root = JSON.createObjectNode()
                 .put("format", FORMAT)

@@ -31,7 +31,7 @@ public final class FixedLoads implements Preset {
     private final List<Recipe> recipes;
     private final Teller teller;
 
-    /** What is told of a leg, a line each. */
+    /** Describes a leg, a line each. */
     private interface Teller {
         List<String> of(DrawnLoad load, LoadLeg leg, LoadResult result);
     }
@@ -90,7 +90,10 @@ public final class FixedLoads implements Preset {
                 FixedLoads::idle);
     }
 
-    /** From the first request sent to the end of the last, whatever became of it; throughput is of those that were answered. */
+    /**
+     * From the first request sent to the end of the last, whatever became of it; throughput is of those that were
+     * answered.
+     */
     private static List<String> simply(LoadLeg leg) {
         List<RequestRecord> requests = leg.measured();
         long answered = requests.stream().filter(RequestRecord::isOk).count();

@@ -1,6 +1,6 @@
 package io.holdfast.workbench.preset;
 
-/** How much of a prompt a prefix cache had. */
+/** Extent to which a prefix cache had a prompt. */
 enum HitClass {
     MISS,
     PARTIAL,

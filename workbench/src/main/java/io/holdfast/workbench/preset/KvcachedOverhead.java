@@ -30,10 +30,10 @@ import java.util.SplittableRandom;
 import java.util.TreeMap;
 
 /**
- * What kvcached costs where it brings nothing: the same server twice, without it and with it, at the same rates.
+ * Measures the cost of kvcached where it brings nothing: the same server without it and with it, at the same rates.
  *
- * <p>Which of the two comes first is drawn, and the other one is first in the next pair: in a single fixed order whatever the
- * first process does to the machine would be taken for kvcached's.
+ * <p>Which of the two comes first is drawn, and the other one is first in the next pair: in a single fixed order
+ * whatever the first process does to the machine would be taken for kvcached's.
  */
 public final class KvcachedOverhead implements Preset {
     /** The server as it is. */
@@ -57,7 +57,7 @@ public final class KvcachedOverhead implements Preset {
     private final Settings settings;
 
     /**
-     * What a user may choose.
+     * Choices of a user.
      *
      * @param model one of the configuration's
      * @param arrivals {@code poisson} or {@code constant}
@@ -197,7 +197,10 @@ public final class KvcachedOverhead implements Preset {
         return new Life("pair" + setting(leg.settings(), "pair") + "/" + variant, variant(variant));
     }
 
-    /** How the server is started without kvcached or with it; what only one of them has is really unset in the other. */
+    /**
+     * Returns how the server is started without kvcached or with it; variables of only one are really unset in the
+     * other.
+     */
     StartedServer.Variant variant(String name) {
         Map<String, String> environment = new LinkedHashMap<>();
         Set<String> unset = new LinkedHashSet<>();

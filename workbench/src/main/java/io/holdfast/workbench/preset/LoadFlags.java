@@ -16,7 +16,7 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.regex.Pattern;
 
-/** What a reader of one load has to know before believing its numbers. */
+/** Cautions that a reader of one load needs before believing its numbers. */
 final class LoadFlags {
     private static final double SATURATED = 1.05;
     private static final double DISAGREES = 0.10;
@@ -25,7 +25,7 @@ final class LoadFlags {
 
     private LoadFlags() {}
 
-    /** Whether a sentence has one of them, with whatever leg it is of before it. */
+    /** Returns true if a sentence has one of the flags, with or without the name of its leg before it. */
     static boolean isIn(String sentence) {
         return FLAG.matcher(sentence).find();
     }
@@ -48,8 +48,8 @@ final class LoadFlags {
     }
 
     /**
-     * Where one request is sent after the other, throughput is tokens by latency: a throughput that is another one than the
-     * median latency gives means that some requests were slow.
+     * Reports a throughput that disagrees with the median latency. Where requests are sent one after the other,
+     * throughput is tokens by latency, so a disagreement means that some requests were slow.
      */
     static Optional<String> disagreement(double throughput, double tokens, double medianSeconds) {
         double implied = tokens / medianSeconds;
@@ -64,16 +64,16 @@ final class LoadFlags {
                         implied));
     }
 
-    /** Whether more was asked for than was served. */
+    /** Returns true if more was requested than was served. */
     static boolean isSaturated(double offeredTokens, double servedTokens) {
         return offeredTokens > SATURATED * servedTokens;
     }
 
     /**
-     * Whether requests came faster than they were answered. What is offered is counted over the time in which it came and one
-     * answer more, since even a server with room to spare is still at work on the last request when all have come. Where answers
-     * take longer than all requests take to come, that shows nothing, and waiting does. That more and more are under way is no
-     * sign of it: so it is with long answers, and in a burst of times that are drawn by chance.
+     * Reports requests that came faster than they were answered. The offered load is counted over the time in which it
+     * came and one answer more, since even a server with room to spare is still at work on the last request when all
+     * have come. Where answers take longer than all requests take to come, that shows nothing, and waiting does. A
+     * growing number under way is no sign of it: long answers, and bursts of randomly drawn times, cause that too.
      */
     static Optional<String> saturated(DrawnLoad load, LoadLeg leg) {
         for (DrawnLoad.Drawn part : load.parts()) {
@@ -120,8 +120,8 @@ final class LoadFlags {
     }
 
     /**
-     * Whether the last third waited for the first token longer than it computed, and by more than what a server piles up in
-     * that time that is asked for as much more than it can.
+     * Returns true if the last third waited for the first token longer than it computed, and by more than a server
+     * piles up in that time when that much more is requested than it can serve.
      */
     private static boolean waits(List<RequestRecord> records, double comes) {
         List<Double> ttft = records.stream()
@@ -139,7 +139,7 @@ final class LoadFlags {
         return waited > alone && waited > (SATURATED - 1) * comes;
     }
 
-    /** How many were under way when those of a third of a load came, in the mean. */
+    /** Returns the mean number of requests under way when those of a third of a load came. */
     private static double underWay(List<RequestRecord> records, int third) {
         List<RequestRecord> byTurn = records.stream()
                 .sorted(Comparator.comparingLong(RequestRecord::scheduled))

@@ -24,17 +24,17 @@ import java.util.Optional;
  * The pin benchmark
  * =================
  *
- * Somebody ran baseline legs first and pinned legs second, once, and saw 20 to 67 % less time to the first token. The plan of
- * the rerun: at a concurrency at which nothing should be evicted (32) and at one that is said to be beyond the cache (64), A/A,
- * the normal order and the reversed one, and the normal one three times more.
+ * Somebody ran baseline legs first and pinned legs second, once, and saw 20 to 67 % less time to the first token. The
+ * plan of the rerun: at a concurrency at which nothing should be evicted (32) and at one that is said to be beyond the
+ * cache (64), A/A, the normal order and the reversed one, and the normal one three times more.
  *
- * What it lacks. One pair of each order has no interval, and three repetitions of one order repeat its bias three times. So the
- * steps can have more pairs each (four are the least that can decide), and then each concurrency has a verdict of its own by
- * all of its A/A, normal and reversed pairs. The steps run one after the other, not in random rounds, so a drift of the day
- * falls on one of them; `loadtest ab` does better.
+ * What it lacks. One pair of each order has no interval, and three repetitions of one order repeat its bias three
+ * times. So the steps can have more pairs each (four are the least that can decide), and then each concurrency has a
+ * verdict of its own by all of its A/A, normal and reversed pairs. The steps run one after the other, not in random
+ * rounds, so a drift of the day falls on one of them; `loadtest ab` does better.
  *
- * What it may not show at all. The system prompt is part of every request, and as many are under way all the time as the
- * concurrency says: what a running request uses no engine evicts, held or not. NO_EXPOSURE is then the answer.
+ * What it may not show at all. The system prompt is part of every request, and as many are under way all the time as
+ * the concurrency says: what a running request uses no engine evicts, held or not. NO_EXPOSURE is then the answer.
  */
 
 /** The seven steps of the pin benchmark, what they send, and what is made of them. */
@@ -52,7 +52,7 @@ public final class PinPoc {
 
     private PinPoc() {}
 
-    /** What a step is for. */
+    /** Purpose of a step. */
     public enum Kind {
         AA_CONTROL("baseline twice", Design.CONTROLS),
         NORMAL_ORDER("baseline, then pinned", Design.NORMAL),
@@ -107,7 +107,7 @@ public final class PinPoc {
             return sweep.filter(Sweep.MEMORY::equals).isPresent() ? Map.of(Sweep.MEMORY.parameter(), level) : Map.of();
         }
 
-        /** Whether the verdict on its concurrency rests on it. */
+        /** Returns true if the verdict on its concurrency rests on it. */
         boolean isOfAVerdict() {
             return kind != Kind.MULTI_REP
                     && number <= 2 * Design.CROSSOVER.round().size();
@@ -119,7 +119,7 @@ public final class PinPoc {
         }
     }
 
-    /** What the benchmark swept over, one pair in the normal order at each level. */
+    /** Parameter that the benchmark swept over, one pair in the normal order at each level. */
     public enum Sweep {
         CONCURRENCY("concurrency_sweep.json", "concurrency"),
         MEMORY("memory_pressure_sweep.json", "mem-fraction");
@@ -193,12 +193,12 @@ public final class PinPoc {
         return steps;
     }
 
-    /** What a step sends. */
+    /** Returns the workload that a step sends. */
     public static Workload workload(Step step, long seed, PinSharedPrompt.Sizes sizes) {
         return PinSharedPrompt.workload(seed, sizes, step.concurrency());
     }
 
-    /** How a step runs. */
+    /** Returns the settings with which a step runs. */
     public static LoadTestSettings settings(Step step, long seed, boolean burnIn, int repeatPairs) {
         return LoadTestSettings.defaults().toBuilder()
                 .design(step.kind().design())

@@ -38,16 +38,17 @@ import java.util.OptionalLong;
 /**
  * The eight files of the pin benchmark, from the journals of its steps alone: the same journals give the same bytes.
  *
- * <p>All of them are made before any is written, so a leg without its figures leaves no file that looks as if it had them.
+ * <p>All of them are made before any is written, so a leg without its figures leaves no file that looks as if it had
+ * them.
  */
 public final class PinPocFiles {
     private static final int FORMAT = 1;
     private static final String HITS = "cache_hit_analysis.json";
     private static final String TTFT_MEAN = "ttft_mean";
-    /** As the benchmark calls it; the one that everything is about. */
+    /** Metric that everything is about, by the benchmark's name for it. */
     private static final String PRIMARY = "ttft_avg";
 
-    /** By how much a second run was suspected to be faster for being second. */
+    /** Percentage by which a second run was suspected to be faster for being second. */
     private static final int SUSPECTED_LOW = -25;
 
     private static final int SUSPECTED_HIGH = -15;
@@ -179,7 +180,7 @@ public final class PinPocFiles {
                 "note", "one order alone, once: claims and no findings; 'loadtest sweep' has a verdict for each level");
     }
 
-    /** The capacity is what the server says, whatever was asked for. */
+    /** The capacity is the one that the server reports, whatever was requested. */
     private static void level(ObjectNode sweep, Step step, Journal.Contents run, ObjectNode its) {
         Pressure pressure = new Pressure(
                 run.header().workload().prefixTokens(),
@@ -280,7 +281,7 @@ public final class PinPocFiles {
         return pair;
     }
 
-    /** What the engine says it holds, and no more than every probe found of it, where probes tell. */
+    /** Returns what the engine reports as held, and no more than every probe found of it, where there are probes. */
     private static int verified(LegRecord leg, int page) {
         return leg.probes().stream()
                 .filter(probe -> probe.isOk() && probe.cachedTokens().isPresent())
@@ -323,7 +324,7 @@ public final class PinPocFiles {
                         : "one pair has no interval: it shows that there may be a bias, not how large it is");
     }
 
-    /** What one order alone says, which is a claim and no finding. */
+    /** Adds the result of one order alone, which is a claim and no finding. */
     private static void naive(ObjectNode root, List<ObjectNode> pairs) {
         double change = 0;
         for (ObjectNode pair : pairs) {
@@ -357,7 +358,7 @@ public final class PinPocFiles {
         node.putArray(key).add(100 * Math.expm1(logs.low())).add(100 * Math.expm1(logs.high()));
     }
 
-    /** What the server said of its cache, leg by leg: by its log where it has one, else by its answers. */
+    /** Returns the server's account of its cache, leg by leg: from its log where it has one, else from its answers. */
     private ObjectNode hits() {
         List<LegRecord> legs = new ArrayList<>();
         ArrayNode all = JSON.createArrayNode();

@@ -6,7 +6,7 @@ import java.util.Locale;
 import java.util.Optional;
 
 /**
- * What reading a prompt takes, as a straight line through cold requests: a fixed part and a part for each token.
+ * Time to read a prompt, as a straight line through cold requests: a fixed part and a part for each token.
  *
  * @param requests that it was fitted to
  */
@@ -15,8 +15,8 @@ record PrefillLine(double fixedMillis, double millisPerToken, int requests) {
     record Point(int tokens, double millis) {}
 
     /**
-     * The line of least squares; absent where there are too few points, or all of one length, and where longer prompts took
-     * no longer: then other things than reading them were measured.
+     * The line of least squares; absent where there are too few points, or all of one length, and where longer prompts
+     * took no longer: then other things than reading them were measured.
      */
     static Optional<PrefillLine> of(List<Point> cold) {
         return LinearFit.of(

@@ -11,7 +11,7 @@ import java.util.Locale;
 import java.util.Optional;
 
 /**
- * How many requests of a load found the prefix that they share in the server's cache, by what the server counted.
+ * Requests of a load that found their shared prefix in the server's cache, by the server's count.
  *
  * @param requests that were answered and tell
  * @param hits that had all whole pages of it cached
@@ -20,7 +20,7 @@ import java.util.Optional;
  * @param needed cached tokens that make a hit where the prompt is as long as the shortest
  */
 record PrefixHits(int requests, int hits, int partly, long tokens, int needed) {
-    /** Those of the part of a load that has a prefix; absent where none has, or where the server does not tell. */
+    /** Counts the part of a load that has a prefix; absent where none has, or where the server does not report hits. */
     static Optional<PrefixHits> of(DrawnLoad load, LoadLeg leg, EngineFacts facts) {
         int page = facts.pageTokensOrUsual();
         List<LoadRequest> requests = load.requests();
@@ -56,7 +56,10 @@ record PrefixHits(int requests, int hits, int partly, long tokens, int needed) {
 
     /** One request: what it had, and what the prefix is in whole pages. */
     private record Found(int cached, int needed) {
-        /** Where text is sent the server counts other tokens than we: the prefix is then the same share of the prompt, less a page. */
+        /**
+         * Classifies one request. The server counts other tokens than we do where text is sent: the prefix is then the
+         * same share of the prompt, less a page.
+         */
         static Found of(RequestRecord record, LoadRequest request, int prefix, int page) {
             int prompt = record.promptTokens().orElseThrow();
             boolean exact = prompt == request.length();

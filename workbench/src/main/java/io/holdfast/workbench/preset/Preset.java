@@ -16,10 +16,10 @@ public interface Preset {
     /** Longer than any answer that somebody waits for. */
     Duration LONG = Duration.ofMinutes(20);
 
-    /** As files and plans have it. */
+    /** Name in files and plans. */
     String name();
 
-    /** What holds for all of its legs, by name. */
+    /** Returns settings of all its legs, by name. */
     default Map<String, String> settings() {
         return Map.of();
     }
@@ -32,12 +32,12 @@ public interface Preset {
         return 0;
     }
 
-    /** How long nothing is sent between two legs. */
+    /** Returns the time between two legs in which nothing is sent. */
     default Duration cooldown() {
         return Duration.ZERO;
     }
 
-    /** Whether legs differ in how the server is started, so that somebody has to start it. */
+    /** Returns true if legs differ in how the server is started, so that somebody has to start it. */
     default boolean needsToStart() {
         return false;
     }
@@ -47,27 +47,34 @@ public interface Preset {
         return Life.ANY;
     }
 
-    /** Which server a leg is sent to; legs that follow each other and have the same share its process. */
+    /** Returns the server that a leg is sent to; consecutive legs with the same one share its process. */
     default Life life(Suite.Leg leg) {
         return Life.ANY;
     }
 
-    /** Whether it is about single tokens, so that they are sent by their ids unless somebody wants otherwise. */
+    /**
+     * Returns true if it is about single tokens, so that they are sent by their ids unless the user chooses otherwise.
+     */
     default boolean countsTokens() {
         return false;
     }
 
-    /** Whether it is about what chats say, so that they are sent as such unless somebody wants otherwise. */
+    /**
+     * Returns true if it is about the content of chats, so that they are sent as chats unless the user chooses
+     * otherwise.
+     */
     default boolean chats() {
         return false;
     }
 
-    /** The most that a request may take; a server that is far behind takes minutes, and is to be told of all the same. */
+    /**
+     * The most that a request may take; a server that is far behind takes minutes, and is to be told of all the same.
+     */
     default Duration requestTimeout() {
         return LONG;
     }
 
-    /** What is left of it beside the raw data, once all legs are there. */
+    /** Computes what is kept beside the raw data, once all legs are there. */
     Outcome outcome(Ended ended);
 
     /**
@@ -80,7 +87,7 @@ public interface Preset {
     }
 
     /**
-     * What became of all legs.
+     * Results of all legs.
      *
      * @param stamped a name such as {@code serving_MODEL_TIME}, without its ending, that is free in the folder
      */
@@ -91,7 +98,7 @@ public interface Preset {
     }
 
     /**
-     * What is computed of the legs.
+     * Output computed from the legs.
      *
      * @param files their text by their names
      * @param lines for people

@@ -28,8 +28,8 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /**
- * Runs a preset's legs: begins a life of the server where a leg has another one than the leg before, warms each life up, and
- * lets the server rest between legs. None of that is in a figure.
+ * Runs a preset's legs: begins a life of the server where a leg has another one than the leg before, warms each life
+ * up, and lets the server rest between legs. None of that is in a figure.
  */
 public final class PresetRun {
     private static final int WARM_UP_LANES = 8;
@@ -50,14 +50,14 @@ public final class PresetRun {
     private int warmed;
 
     /**
-     * How much is done between the legs.
+     * Work and waiting between the legs.
      *
      * @param warmUps requests of each life of the server
      * @param cooldown from the end of a leg to the beginning of the next
      * @param most after which no more legs begin
      */
     public record Pace(int warmUps, Duration cooldown, Optional<Duration> most) {
-        /** As the preset says. */
+        /** Takes over the pace of the preset. */
         public static Pace of(Preset preset) {
             return new Pace(preset.warmUps(), preset.cooldown(), Optional.empty());
         }
@@ -100,7 +100,7 @@ public final class PresetRun {
         return legs;
     }
 
-    /** What a folder of it is begun with. */
+    /** Returns the plan with which its folder is begun. */
     public LoadFolder.Plan plan(Map<String, String> settings) {
         Map<String, String> all = new LinkedHashMap<>(preset.settings());
         all.putAll(settings);

@@ -2,7 +2,7 @@ package io.holdfast.workbench.preset;
 
 import java.util.List;
 
-/** What presets there are, for a list. */
+/** Presets by name, for a list. */
 public final class Presets {
     private Presets() {}
 
@@ -18,7 +18,7 @@ public final class Presets {
         }
     }
 
-    /** In the order in which a reader meets them. */
+    /** Returns the presets in the order in which a reader meets them. */
     public static List<Entry> all() {
         return List.of(
                 new Entry(

@@ -21,11 +21,11 @@ import java.util.OptionalLong;
 import java.util.Set;
 
 /**
- * What a prefix cache finds: of cold prompts (A), of prompts that begin alike (B), of exact repeats (C), and of old ones once
- * so much else was asked for that it has to give something up (D).
+ * Tests what a prefix cache finds: of cold prompts (A), of prompts that begin alike (B), of exact repeats (C), and of
+ * old prompts once so much else was requested that it has to evict something (D).
  *
- * <p>D floods in rounds of a quarter of the cache, and after each asks again for a prompt of A that nobody asked for since: the
- * first that is not found proves an eviction, whatever the server says of itself.
+ * <p>D floods in rounds of a quarter of the cache, and after each asks again for a prompt of A that nobody asked for
+ * since: the first that is not found proves an eviction, whatever the server says of itself.
  */
 public final class Radix implements Preset {
     /** Names the setting of SGLang that says what is given up first. */
@@ -45,7 +45,7 @@ public final class Radix implements Preset {
     private final Recipe base;
 
     /**
-     * What a user may choose.
+     * Choices of a user.
      *
      * @param requests of scenarios A to C together
      * @param answer tokens of each answer, where another length is wanted
@@ -179,7 +179,7 @@ public final class Radix implements Preset {
                 part.pause());
     }
 
-    /** What A to C ask for has to fit, or D has begun before it begins. */
+    /** Refuses more in A to C than fits, since D would otherwise have begun before it begins. */
     private void refuseTooMuch(DrawnLoad load, long capacity) {
         long needed = load.parts().stream()
                 .filter(part -> !part.part().name().startsWith("D")

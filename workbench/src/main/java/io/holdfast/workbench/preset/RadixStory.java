@@ -19,13 +19,13 @@ import java.util.stream.Stream;
  * What the cache is known to hold
  * ===============================
  *
- * An engine tells of each request how much of it was cached, and nothing of what it threw away. Until its memory is full all that
- * was computed is there, so what is used is the sum of that in whole pages; from then on it is full, and at least what is above
- * must have gone. That is what "before" and "after" are: computed, not read from the server.
+ * An engine tells of each request how much of it was cached, and nothing of what it threw away. Until its memory is
+ * full all that was computed is there, so what is used is the sum of that in whole pages; from then on it is full, and
+ * at least what is above must have gone. That is what "before" and "after" are: computed, not read from the server.
  */
 
 /**
- * What {@link Radix} found, request by request.
+ * Findings of {@link Radix}, request by request.
  *
  * @param requests all but those of floods, and each flood as a whole
  * @param counts of requests that are not of a flood
@@ -59,7 +59,7 @@ record RadixStory(
         }
     }
 
-    /** What a scenario has to show. */
+    /** A property that a scenario has to show. */
     record Check(String scenario, boolean holds, String text) {}
 
     static RadixStory of(LoadLeg leg, EngineFacts facts, OptionalLong capacity, int prefix) {
@@ -232,7 +232,7 @@ record RadixStory(
         return count() == 0 ? 0 : (double) saved() / count();
     }
 
-    /** What the saved tokens would have taken by the line. */
+    /** Returns the time that the saved tokens would have taken by the line. */
     OptionalDouble savedMillis() {
         return line.isPresent() ? OptionalDouble.of(line.get().millisPerToken() * saved()) : OptionalDouble.empty();
     }

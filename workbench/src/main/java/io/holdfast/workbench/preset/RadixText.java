@@ -86,7 +86,7 @@ record RadixText(RadixStory story, String model, EngineFacts facts, Optional<Str
                         : took + ", " + faster(story.line().get().cold(request.prompt()), millis));
     }
 
-    /** By what a cold prompt of the same length takes. */
+    /** Compares with the time of a cold prompt of the same length. */
     static String faster(double coldMillis, double millis) {
         return String.format(Locale.ROOT, "cold by the fitted line %.1f ms: %.1fx", coldMillis, coldMillis / millis);
     }

@@ -7,7 +7,7 @@ import io.holdfast.workbench.load.Recipe.Part;
 final class Recipes {
     private Recipes() {}
 
-    /** The same with no more than so many requests in each measured part. */
+    /** Returns the recipe with at most so many requests in each measured part. */
     static Recipe atMost(int most, Recipe recipe) {
         return recipe.withParts(recipe.parts().stream()
                 .map(part -> part.measured() && part.requests() > most ? with(part, most) : part)
@@ -19,7 +19,7 @@ final class Recipes {
         return recipe.withSeed(seed ^ ((long) recipe.name().hashCode() << Integer.SIZE));
     }
 
-    /** The same part with so many requests. */
+    /** Returns the part with so many requests. */
     static Part with(Part part, int requests) {
         return new Part(
                 part.name(),

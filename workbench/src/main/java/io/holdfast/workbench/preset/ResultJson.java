@@ -12,7 +12,7 @@ public final class ResultJson {
 
     private ResultJson() {}
 
-    /** What it has for everybody, to add to. */
+    /** Returns the common content of a result, to add to. */
     static ObjectNode of(ResultFile results) {
         try {
             return (ObjectNode) JSON.readTree(results.text());
@@ -21,7 +21,7 @@ public final class ResultJson {
         }
     }
 
-    /** With these numbers at its top. */
+    /** Returns the text with these numbers at its top. */
     static String with(ResultFile results, Map<String, Double> top) {
         ObjectNode root = of(results);
         top.forEach(root::put);

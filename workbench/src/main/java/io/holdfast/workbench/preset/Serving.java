@@ -22,11 +22,11 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
- * Five workloads that an inference server is judged by: one request at a time, a steady stream, a burst, long prompts among
- * short ones, prompts that begin alike.
+ * Five workloads that an inference server is judged by: one request at a time, a steady stream, a burst, long prompts
+ * among short ones, prompts that begin alike.
  */
 public final class Serving implements Preset {
-    /** What all of them together are called. */
+    /** Name of all workloads together. */
     public static final String ALL = "all";
 
     private static final String LOADS = "serving.yaml";
@@ -36,7 +36,7 @@ public final class Serving implements Preset {
     private final List<Recipe> recipes;
 
     /**
-     * What a user may choose.
+     * Choices of a user.
      *
      * @param workload a name, or {@link #ALL}
      * @param most requests of a workload that are sent; above the largest all of them are

@@ -13,7 +13,10 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
-/** The tables of {@link Serving} in Markdown, ready to be pasted: one of all workloads for each model, one of each workload. */
+/**
+ * The tables of {@link Serving} in Markdown, ready to be pasted: one of all workloads for each model, one of each
+ * workload.
+ */
 final class ServingReport {
     private static final List<Column> COLUMNS = List.of(
             new Column(Metric.OUTPUT_THROUGHPUT, "Throughput (tok/s)", 1, 1),

@@ -30,12 +30,12 @@ import java.util.concurrent.Executor;
 /**
  * Several models that share a GPU, each at a server of its own and all asked at once.
  *
- * <p>In the benefit's load each model's rate climbs and the models begin one after the other, so that one has little to do
- * while another has much: memory that moves between them has something to move. In the capacity's load there is one model,
- * then two, and so on, until one of them fails or is too slow.
+ * <p>In the benefit's load each model's rate climbs and the models begin one after the other, so that one has little to
+ * do while another has much: memory that moves between them has something to move. In the capacity's load there is one
+ * model, then two, and so on, until one of them fails or is too slow.
  */
 public final class SeveralModels {
-    /** Of the requests of a model, so many have to keep the limits. */
+    /** Share of a model's requests that have to keep the limits. */
     private static final double GOOD_ENOUGH = 0.95;
 
     private final BenchConfig config;
@@ -50,7 +50,7 @@ public final class SeveralModels {
     public record Seat(EngineUnderTest engine, RunClock clock, ColdLegs cold) {}
 
     /**
-     * Of the models of a configuration.
+     * Takes the models of a configuration.
      *
      * @param most requests of a model
      */
@@ -60,7 +60,10 @@ public final class SeveralModels {
         this.most = most;
     }
 
-    /** The legs in which the rate of each model climbs from the lowest of the file to the highest, each model later by that. */
+    /**
+     * The legs in which the rate of each model climbs from the lowest of the file to the highest, each model later by
+     * that.
+     */
     public List<Suite.Leg> ramps(Duration stagger) {
         double least = config.rates().stream().min(Double::compare).orElseThrow();
         double highest = config.rates().stream().max(Double::compare).orElseThrow();
@@ -161,7 +164,9 @@ public final class SeveralModels {
         return Optional.empty();
     }
 
-    /** What came of the steps, and how many models fit; the ratio to another number where there is one. */
+    /**
+     * Returns the results of the steps and how many models fit, with the ratio to another number where there is one.
+     */
     public static List<String> told(int fit, int all, Optional<String> why, Optional<Integer> split) {
         List<String> lines = new ArrayList<>();
         why.ifPresent(lines::add);

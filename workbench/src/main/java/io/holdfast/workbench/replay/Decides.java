@@ -5,7 +5,7 @@ import java.util.OptionalLong;
 
 /** Decides what an engine is to keep, by what it is told of it. */
 interface Decides {
-    /** What can be done to the engine. */
+    /** Actions on the engine. */
     interface Lever {
         void pin(int block);
 
@@ -35,7 +35,7 @@ interface Decides {
 
     default void removed(int block, long nanos) {}
 
-    /** What happened since the last call is published. */
+    /** Called when everything since the last call is published. */
     default void published(long nanos) {}
 
     /** All of a prompt is computed; {@code hint} is what its owner says will come. */

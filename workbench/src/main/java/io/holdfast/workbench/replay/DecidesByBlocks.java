@@ -6,8 +6,8 @@ import io.holdfast.loadtest.trace.Trace;
 import io.holdfast.workbench.replay.SteppedEngine.Served;
 
 /**
- * Decides by blocks and not by places of paths: by each prompt and each answer as it is, which nobody knows beside an engine,
- * or by stores, each taken for a request of its own.
+ * Decides by blocks and not by places of paths: by each prompt and each answer as it is, which nobody knows beside an
+ * engine, or by stores, each taken for a request of its own.
  */
 final class DecidesByBlocks implements Decides {
     private final RankedPins pins;

@@ -10,7 +10,9 @@ import java.util.OptionalLong;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 
-/** Decides by what an engine announces: what its cache does goes through the codec, and holds pin each block of a path. */
+/**
+ * Decides by what an engine announces: what its cache does goes through the codec, and holds pin each block of a path.
+ */
 final class DecidesByEvents implements Decides, RankByEvents.Lever {
     private final int capacity;
     private final Decides.Lever lever;

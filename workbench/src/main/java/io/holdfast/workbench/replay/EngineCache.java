@@ -2,7 +2,7 @@ package io.holdfast.workbench.replay;
 
 import io.holdfast.core.rank.LruCache;
 
-/** Which blocks an engine has, and which of them goes first. */
+/** Blocks that an engine has, and the order in which they go. */
 interface EngineCache {
     int size();
 
@@ -12,7 +12,7 @@ interface EngineCache {
 
     boolean has(int block);
 
-    /** How many blocks of a path, from its root on, are there. */
+    /** Returns the number of blocks of a path, from its root on, that are there. */
     int hits(int[] path, int length);
 
     /** Uses a path and stores what is missing, as far as there is room; how much of it is there now. */
@@ -24,10 +24,10 @@ interface EngineCache {
     /** Takes one {@link #keep} back. */
     void release(int block);
 
-    /** Whether one block that is there goes before another. */
+    /** Returns true if one block that is there goes before another. */
     boolean isOlder(int block, int other);
 
-    /** As engines are: the least recently used block goes first. */
+    /** Order of real engines: the least recently used block goes first. */
     record Lru(LruCache cache) implements EngineCache {
         @Override
         public int size() {

@@ -57,7 +57,7 @@ final class EngineMemory {
         return cache.use(path, length, nanos);
     }
 
-    /** The same; pins are given up where there is no other room. */
+    /** Stores a path, and gives up pins where there is no other room. */
     int store(int[] path, int length, long nanos) {
         int stored = cache.use(path, length, nanos);
         while ((stored < length || cache.size() > cache.capacity()) && giveUpOne()) {

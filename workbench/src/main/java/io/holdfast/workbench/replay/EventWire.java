@@ -78,7 +78,7 @@ final class EventWire {
         }
     }
 
-    /** By Newton's steps, each of which doubles the bits that are right. */
+    /** Computes the inverse by Newton's steps, each of which doubles the bits that are right. */
     private static long inverse(long odd) {
         long inverse = odd;
         for (int step = 0; step < 5; step++) {

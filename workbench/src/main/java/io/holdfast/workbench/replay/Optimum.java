@@ -3,13 +3,13 @@ package io.holdfast.workbench.replay;
 import io.holdfast.loadtest.trace.Trace;
 import java.util.Arrays;
 
-/** What a cache would find that knew all that comes: it evicts the block that is used again last, or never. */
+/** A cache that knows all that comes: it evicts the block that is used again last, or never. */
 final class Optimum {
     private static final int NEVER = Integer.MAX_VALUE;
 
     private final Trace trace;
     private final int capacity;
-    /** By block: the request that uses it next, as of its last use. */
+    /** Request that uses each block next, as of the block's last use. */
     private final int[] nextUses;
 
     private final int[] depths;

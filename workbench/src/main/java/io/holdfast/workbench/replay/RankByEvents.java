@@ -28,39 +28,39 @@ import java.util.stream.Collectors;
 /** Chooses by what an engine announces, with what a sidecar chooses by, and begins and ends holds by a lever. */
 final class RankByEvents implements EventFollower.Listener {
     /*
-     * Stores and removals become blocks and requests again, and the same class as in a sidecar says which prefixes to hold.
-     * What is not here: the reserve of one engine's settings, and the floor on saved milliseconds, which is of one engine's
-     * speed.
+     * Stores and removals become blocks and requests again, and the same class as in a sidecar says which prefixes to
+     * hold. What is not here: the reserve of one engine's settings, and the floor on saved milliseconds, which is of
+     * one engine's speed.
      */
 
-    /** How long a hold lasts that is not used; a sidecar's default. */
+    /** Time for which an unused hold lasts; a sidecar's default. */
     private static final Duration LEASE = Duration.ofMinutes(5);
 
     private static final long HEAT_HALVES_NANOS = 300_000_000_000L;
     private static final long[] NONE_BEFORE = {};
 
-    /** What an engine can be made to do. */
+    /** Actions that an engine can be made to take. */
     interface Lever {
-        /** Whether it holds this path now. */
+        /** Holds this path; returns true if it is held now. */
         boolean hold(long[] path);
 
         /** Ends the hold of the path with this last block. */
         void letGo(long lastBlock);
 
-        /** What it keeps is kept no more, with this block. */
+        /** Called when the engine removes this block although it was pinned. */
         default void lost(long block) {}
 
-        /** Whether a hold may end at this block. */
+        /** Returns true if a hold may end at this block. */
         default boolean mayEnd(long block) {
             return true;
         }
 
-        /** Whether it has to be told the tokens of what it is to hold. */
+        /** Returns true if it needs the tokens of what it is to hold. */
         default boolean needsTokens() {
             return false;
         }
 
-        /** Whether a request that ends here is one of the lever's own, which must not teach. */
+        /** Returns true if a request that ends here is one of the lever's own, which must not teach. */
         default boolean isOwn(long lastBlock) {
             return false;
         }
@@ -76,7 +76,7 @@ final class RankByEvents implements EventFollower.Listener {
     private final BlockTokens tokens;
     private final RankedPrefixes ranked;
     private final HoldPace pace = new HoldPace();
-    /** By their last blocks. */
+    /** Held prefixes, by their last blocks. */
     private final Set<Long> held = new LinkedHashSet<>();
 
     private boolean open;
@@ -96,7 +96,7 @@ final class RankByEvents implements EventFollower.Listener {
         ranked.capacity(capacity);
     }
 
-    /** Where the events go. */
+    /** Returns the receiver of the events. */
     KvEventSink sink() {
         return follower;
     }
@@ -115,7 +115,7 @@ final class RankByEvents implements EventFollower.Listener {
         return shared.shortestPathOver(last, mayEnd);
     }
 
-    /** Before a batch that is published now. */
+    /** Sets the time, before a batch that is published now. */
     void now(long nanos) {
         shared.now(nanos);
         ranked.now(nanos);
@@ -190,7 +190,7 @@ final class RankByEvents implements EventFollower.Listener {
         }
     }
 
-    /** It is there, no other hold keeps it, and what has to be sent is known. */
+    /** Returns true if it is there, no other hold keeps it, and the tokens to send are known. */
     private boolean mayBegin(long last) {
         EngineBlocks blocks = follower.blocks();
         return blocks.resident(last)

@@ -151,7 +151,7 @@ public final class Replay {
         }
     }
 
-    /** What the owner of each request says of it. */
+    /** Returns the hint that the owner of each request gives. */
     static byte[] hints(Trace trace, Hints wanted) {
         int[] lastUse = new int[trace.uniqueBlocks()];
         Arrays.fill(lastUse, -1);

@@ -3,11 +3,11 @@ package io.holdfast.workbench.replay;
 import java.util.Arrays;
 import java.util.PriorityQueue;
 
-/** Who runs until when, where each request stores its whole path as it comes. */
+/** Running requests and their ends, where each stores its whole path as it comes. */
 final class ReplayEngine {
     /*
-     * With `held` a request holds its path, and as many blocks of its own as its answer fills, for as long as it would take:
-     * a fixed part, its missing tokens at a rate, its answer at a rate.
+     * With `held` a request holds its path, and as many blocks of its own as its answer fills, for as long as it would
+     * take: a fixed part, its missing tokens at a rate, its answer at a rate.
      */
     private static final double FIXED_SECONDS = 0.2;
     private static final double PREFILL_TOKENS_PER_SECOND = 20_000;

@@ -4,13 +4,14 @@ import java.util.Optional;
 import java.util.OptionalLong;
 
 /**
- * What one policy found on a trace.
+ * Findings of one policy on a trace.
  *
  * @param capacity in blocks
  * @param hits blocks that were found
  * @param references blocks that were asked for
  * @param pinOperations blocks that were pinned and blocks that were unpinned, together
- * @param holdOperations prefixes of which a hold began and of which one ended, together; empty where no prefixes are held
+ * @param holdOperations prefixes of which a hold began and of which one ended, together; empty where no prefixes
+ *     are held
  * @param pinsGivenUp pins that the engine needed the room of
  * @param gateChanges how often the shadows opened or closed
  * @param openShare share of the trace's time for which pins were licensed
@@ -28,7 +29,7 @@ public record ReplayResult(
         Optional<Refused> refused) {
 
     /**
-     * What the engine would not do.
+     * Requests and holds that the engine refused.
      *
      * @param requests that it never answered, since they do not fit its cache
      * @param holds that did not begin

@@ -8,7 +8,7 @@ import java.util.Set;
 import java.util.function.IntConsumer;
 
 /**
- * How a trace is replayed.
+ * Settings of a replay.
  *
  * @param without parts of what decides that are left out, to see what they are worth
  * @param held whether running requests hold their blocks
@@ -27,7 +27,7 @@ public record ReplaySettings(
         without = Set.copyOf(without);
     }
 
-    /** What keeps what. */
+    /** Policy of what is kept. */
     public enum Policy {
         /** The engine alone. */
         LRU,
@@ -35,7 +35,7 @@ public record ReplaySettings(
         OPTIMUM,
         /** The engine, and pins by the reuse rate of blocks. */
         HOLDFAST,
-        /** The same by how often blocks were used lately. */
+        /** The engine, and pins by how often blocks were used lately. */
         FREQ,
         /** No pins, and an engine that protects in its cache what was found once. */
         SLRU,
@@ -61,7 +61,7 @@ public record ReplaySettings(
         REQUESTS
     }
 
-    /** What an engine tells. */
+    /** Form of what an engine announces. */
     public enum Form {
         SGLANG(Dialect.SGLANG_MAPS),
         VLLM(Dialect.VLLM_MAPS);
@@ -73,7 +73,7 @@ public record ReplaySettings(
         }
     }
 
-    /** What holds are made with. */
+    /** Means by which prefixes are held. */
     public enum Lever {
         PIN,
         SESSION
@@ -82,7 +82,8 @@ public record ReplaySettings(
     /**
      * Chunks, answers and removals are announced as they happen, in an engine's form.
      *
-     * @param backend what a sidecar would hold with, no faster than it begins holds; without one they begin as they are chosen
+     * @param backend what a sidecar would hold with, no faster than it begins holds; without one they begin as they
+     *     are chosen
      * @param byRules whether the engine's own rules serve the requests, or a plain cache in steps does
      */
     public record Announced(Form form, Optional<Lever> backend, boolean byRules) {
@@ -90,7 +91,7 @@ public record ReplaySettings(
             this(form, paced ? Optional.of(Lever.PIN) : Optional.empty(), false);
         }
 
-        /** Whether holds begin no faster than a sidecar begins them. */
+        /** Returns true if holds begin no faster than a sidecar begins them. */
         boolean paced() {
             return backend.isPresent();
         }
@@ -112,22 +113,22 @@ public record ReplaySettings(
         return new ReplaySettings(policy, Set.of(), false, false, Optional.empty(), Optional.empty());
     }
 
-    /** The same with requests that hold their blocks while they run. */
+    /** Returns settings in which requests hold their blocks while they run. */
     public ReplaySettings holding() {
         return new ReplaySettings(policy, without, true, everyTouch, hints, announced);
     }
 
-    /** The same in the steps of an engine, which announces them. */
+    /** Returns settings in which an engine announces its steps. */
     public ReplaySettings announcing(Announced form) {
         return new ReplaySettings(policy, without, held, everyTouch, hints, Optional.of(form));
     }
 
-    /** The same beside another policy. */
+    /** Returns settings with another policy. */
     public ReplaySettings with(Policy other) {
         return new ReplaySettings(other, without, held, everyTouch, hints, announced);
     }
 
-    /** Whether this policy pins. */
+    /** Returns true if this policy pins. */
     boolean pins() {
         return policy == Policy.HOLDFAST || policy == Policy.FREQ;
     }

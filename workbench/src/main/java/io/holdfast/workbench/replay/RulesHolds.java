@@ -22,17 +22,19 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Predicate;
 
-/** What a sidecar does beside SGLang's rules: hears their events through the codec, decides, and pins or holds by sessions. */
+/**
+ * Plays a sidecar beside SGLang's rules: hears their events through the codec, decides, and pins or holds by sessions.
+ */
 final class RulesHolds implements RankByEvents.Lever {
     /*
      * Two levers
      * ----------
-     * A pin names the last block of a path, which must have ended an insertion; a prefix at which requests part, and none
-     * ended, is pinned by the shortest path over it, as a sidecar's plan does. Pins are hard: so all together leave room for
-     * the largest request, and where one waits while nothing runs all of them go. The engine refuses a block that it has no
-     * more. A session hold is a request for the path and one token, in a session of its own: it takes the engine's time,
-     * computes what of the path was lost, and lasts until the session is closed. What sessions refer to is evicted last, so
-     * that it needs no guard.
+     * A pin names the last block of a path, which must have ended an insertion; a prefix at which requests part, and
+     * none ended, is pinned by the shortest path over it, as a sidecar's plan does. Pins are hard: so all together
+     * leave room for the largest request, and where one waits while nothing runs all of them go. The engine refuses a
+     * block that it has no more. A session hold is a request for the path and one token, in a session of its own: it
+     * takes the engine's time, computes what of the path was lost, and lasts until the session is closed. What sessions
+     * refer to is evicted last, so that it needs no guard.
      *
      * What a request of our own stores is known by its path, and teaches nothing.
      */
@@ -43,9 +45,9 @@ final class RulesHolds implements RankByEvents.Lever {
     private final KvEventEncoder encoder = new KvEventEncoder(Dialect.SGLANG_MAPS);
     private final KvEventDecoder decoder = new KvEventDecoder();
     private final StoredBlocks chain = new StoredBlocks();
-    /** What keeps a prefix, by its last block: where its pin ends, or the number of its session. */
+    /** Keepers of prefixes by last block: the end of the pin, or the number of the session. */
     private final Map<Long, Long> open = new HashMap<>();
-    /** How many of our own requests have a block on their paths. */
+    /** Number of our own requests that have a block on their paths. */
     private final Map<Long, Integer> own = new HashMap<>();
 
     private Optional<SglangEngine> engine = Optional.empty();

@@ -29,28 +29,31 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.Consumer;
 
-/** Sends a trace through an engine's real rules in virtual time, and lets what decides hear its events and use its levers. */
+/**
+ * Sends a trace through an engine's real rules in virtual time, and lets what decides hear its events and use its
+ * levers.
+ */
 final class RulesReplay {
     /*
      * Time
      * ----
-     * A pass of the engine is one step of its rules: what it does to the cache is done when the pass begins, and its events
-     * and tokens are told when it ends, which is when the clock jumps. Who arrives meanwhile is looked at in the next pass.
-     * Between two passes those decide who are asked each 100 ms, as in a sidecar. The engine is as fast as the one of
-     * `--emit`, since public traces are those of a cluster.
+     * A pass of the engine is one step of its rules: what it does to the cache is done when the pass begins, and its
+     * events and tokens are told when it ends, which is when the clock jumps. Who arrives meanwhile is looked at in the
+     * next pass. Between two passes those decide who are asked each 100 ms, as in a sidecar. The engine is as fast as
+     * the one of `--emit`, since public traces are those of a cluster.
      *
      * Tokens
      * ------
-     * Rules know tokens, a trace has numbers of blocks. A block's first token is its number and the others count on, so that
-     * two blocks are the same where their numbers are. What follows a prompt's full blocks, and its answer, begins with a
-     * number that nobody else has. A prompt's tokens live as long as its request.
+     * Rules know tokens, a trace has numbers of blocks. A block's first token is its number and the others count on, so
+     * that two blocks are the same where their numbers are. What follows a prompt's full blocks, and its answer, begins
+     * with a number that nobody else has. A prompt's tokens live as long as its request.
      */
     private static final Speed SPEED = new Speed(6.25, 10_000, 30_000, 1);
 
     private static final int MOST_RUNNING = 1_024;
     private static final int CHUNK_TOKENS = 8_192;
     private static final long PLAN_NANOS = 100_000_000;
-    /** Of a pass in which nothing was computed. */
+    /** Time of a pass in which nothing was computed. */
     private static final long EMPTY_PASS_NANOS = 50_000;
 
     private static final int LEAST_TOKENS = 64;
@@ -129,7 +132,7 @@ final class RulesReplay {
         }
     }
 
-    /** Whether engines have caches of this size. */
+    /** Refuses sizes that no engine's cache has. */
     static void check(Trace trace, int capacity) {
         int page = trace.blockTokens();
         long tokens = (long) capacity * page;

@@ -13,19 +13,19 @@ final class SteppedEngine {
     /*
      * Time
      * ----
-     * One step takes so many tokens of the prompts that wait, the first come first, and cuts the last of them where they are
-     * more; the rest of that one comes first in the next step. Answers are generated beside that at a constant pace. It is a
-     * fast engine, one that keeps up with the hours of a whole cluster that public traces are, since a queue would say
-     * nothing of a cache.
+     * One step takes so many tokens of the prompts that wait, the first come first, and cuts the last of them where
+     * they are more; the rest of that one comes first in the next step. Answers are generated beside that at a constant
+     * pace. It is a fast engine, one that keeps up with the hours of a whole cluster that public traces are, since a
+     * queue would say nothing of a cache.
      *
      * What is announced when
      * ----------------------
      * SGLang stores what a step computed when the step is over, and an answer when its request ends; vLLM stores what a
-     * step will compute when it begins, and each block of an answer when it is full. What a store pushes out is announced
-     * in the same batch, before it.
+     * step will compute when it begins, and each block of an answer when it is full. What a store pushes out is
+     * announced in the same batch, before it.
      *
-     * What is not modelled: of two that bring the same prompt in one step SGLang keeps the first one's blocks, and so does
-     * this; neither engine's own rules of who is served first.
+     * What is not modelled: of two that bring the same prompt in one step SGLang keeps the first one's blocks, and so
+     * does this; neither engine's own rules of who is served first.
      */
     private static final int STEP_TOKENS = 8_192;
     private static final double STEP_SECONDS = 0.01;
@@ -33,12 +33,12 @@ final class SteppedEngine {
     private static final double SECONDS_PER_OUTPUT_TOKEN = 0.03;
     private static final double NANOS = 1e9;
 
-    /** Who hears of what the engine does, in its order. */
+    /** Listener to what the engine does, in its order. */
     interface Listener {
         /** The blocks of a path from one depth up to before another entered the cache. */
         void stored(int[] path, int from, int to);
 
-        /** What happened since the last call is published, if anything did. */
+        /** Called when everything since the last call is published, if anything happened. */
         void published(long nanos);
 
         /** All of a prompt is computed. */
@@ -58,7 +58,7 @@ final class SteppedEngine {
         final int outputTokens;
         int hits = -1;
         private int computedTokens;
-        /** How much of its path it stored, or found. */
+        /** Number of blocks of its path that it stored or found. */
         int stored;
 
         private boolean cutShort;
@@ -103,7 +103,7 @@ final class SteppedEngine {
         this.listener = listener;
     }
 
-    /** How many full blocks an answer fills beyond those of its prompt. */
+    /** Returns the number of full blocks that an answer fills beyond those of its prompt. */
     static int answerBlocks(int promptTokens, int outputTokens, int blockTokens) {
         // The last token of an answer is computed by nobody.
         return (promptTokens + Math.max(0, outputTokens - 1)) / blockTokens - promptTokens / blockTokens;
@@ -145,7 +145,7 @@ final class SteppedEngine {
         moments.add(new Moment(nanos, order++, happens));
     }
 
-    /** What is due at a moment happens with the step that runs then. */
+    /** Runs what is due at a moment with the step that runs then. */
     private void due(long nanos, Runnable happens) {
         at(nanos, () -> {
             if (busy) {

@@ -7,7 +7,10 @@ import io.holdfast.workbench.replay.ReplaySettings.Part;
 import io.holdfast.workbench.replay.SteppedEngine.Served;
 import java.util.Optional;
 
-/** Sends a trace through an engine that serves it step by step, and lets what decides see of that what it sees of engines. */
+/**
+ * Sends a trace through an engine that serves it step by step, and lets what decides see of that what it sees of
+ * engines.
+ */
 final class SteppedReplay implements SteppedEngine.Listener {
     private final Trace trace;
     private final ReplaySettings settings;
@@ -16,7 +19,7 @@ final class SteppedReplay implements SteppedEngine.Listener {
     private final SteppedEngine engine;
     private final Decides decides;
     private final byte[] hints;
-    /** How many of what is decided want a block, and whether the engine was made to keep it. */
+    /** Number of decisions that want each block; {@code pinned} is true where the engine was made to keep it. */
     private final int[] wanted;
 
     private final boolean[] pinned;
@@ -124,7 +127,7 @@ final class SteppedReplay implements SteppedEngine.Listener {
         decides.removed(block, engine.nowNanos());
     }
 
-    /** The engine gave it up, whoever wants it. */
+    /** Called when the engine gave it up, even though a hold wants it. */
     private void unpinned(int block) {
         pinned[block] = false;
         decides.unpinned(block);

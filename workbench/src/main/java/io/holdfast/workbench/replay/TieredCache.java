@@ -6,15 +6,15 @@ import java.util.SequencedSet;
 import java.util.TreeSet;
 
 /**
- * A cache with another eviction than an engine's: blocks have tiers, the lowest goes first, and within a tier the block that
- * was moved least recently.
+ * A cache with another eviction than an engine's: blocks have tiers, the lowest goes first, and within a tier the block
+ * that was moved least recently.
  */
 abstract class TieredCache implements EngineCache {
     /*
      * No look at the tree
      * -------------------
-     * A block is never used without those above it, and a path is gone through from its end. So what lies above is in no
-     * lower tier, and within one tier was moved later: who evicts in this order always finds a leaf.
+     * A block is never used without those above it, and a path is gone through from its end. So what lies above is in
+     * no lower tier, and within one tier was moved later: who evicts in this order always finds a leaf.
      */
     private record Place(int tier, long move, int block) {}
 
@@ -39,8 +39,8 @@ abstract class TieredCache implements EngineCache {
     }
 
     /**
-     * Segmented LRU: what is found moves to a protected segment of at most four fifths of the room; what that pushes out is
-     * evicted as if it had just been stored.
+     * Segmented LRU: what is found moves to a protected segment of at most four fifths of the room; what that pushes
+     * out is evicted as if it had just been stored.
      */
     static EngineCache segmented(int blocks, int capacity) {
         return new TieredCache(blocks, capacity) {
@@ -65,7 +65,10 @@ abstract class TieredCache implements EngineCache {
         };
     }
 
-    /** The block that was used least often goes first, and of those the least recently used; uses before an eviction count. */
+    /**
+     * The block that was used least often goes first, and of those the least recently used; uses before an eviction
+     * count.
+     */
     static EngineCache leastFrequent(int blocks, int capacity) {
         int[] uses = new int[blocks];
         return new TieredCache(blocks, capacity) {

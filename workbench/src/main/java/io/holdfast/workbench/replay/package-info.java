@@ -1,8 +1,8 @@
 /**
- * What a policy would have found in a cache, on a trace of requests that were made.
+ * Replays of requests that were made, to see what a policy would have found in a cache.
  *
- * <p>Lives here: traces and their forms, caches in process, the policies. Must not: sockets, clocks; a replay takes its time
- * from the trace and comes out the same each time.
+ * <p>Lives here: traces and their forms, caches in process, the policies. Must not: sockets, clocks; a replay takes its
+ * time from the trace and comes out the same each time.
  */
 @NullMarked
 package io.holdfast.workbench.replay;

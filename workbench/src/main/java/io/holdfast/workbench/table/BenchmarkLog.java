@@ -31,13 +31,13 @@ import java.util.stream.Stream;
 /*
  * What a log looks like
  * ---------------------
- * Under "## Phase NAME" stands "### WORKLOAD" for each workload; below that a line with the id of its requests and what was
- * the same for all models, a table with a row for each metric and a column for each model, and a second table with the change
- * against the last phase that had this workload. People write what they like between and around these; a line with settings
- * and a table whose first column is "metric" are all that is read back.
+ * Under "## Phase NAME" stands "### WORKLOAD" for each workload; below that a line with the id of its requests and what
+ * was the same for all models, a table with a row for each metric and a column for each model, and a second table with
+ * the change against the last phase that had this workload. People write what they like between and around these; a
+ * line with settings and a table whose first column is "metric" are all that is read back.
  *
- * A log only ever grows: what was in the file stays as it was, byte for byte, and the new phase is behind it. The file is
- * replaced as a whole, so a process that dies meanwhile leaves the old one.
+ * A log only ever grows: what was in the file stays as it was, byte for byte, and the new phase is behind it. The file
+ * is replaced as a whole, so a process that dies meanwhile leaves the old one.
  */
 
 /** A benchmark log in Markdown to which phases are appended. */
@@ -65,7 +65,7 @@ public final class BenchmarkLog {
     }
 
     /**
-     * What was appended.
+     * Result of appending to a log.
      *
      * @param workloads by name, each with the phase that it is compared with
      * @param worse what became worse by more than 5 %, the worst first
@@ -154,7 +154,7 @@ public final class BenchmarkLog {
     }
 
     /**
-     * What tables have, as results that can be compared: each phase of a log as a file of its own.
+     * Returns the results in tables in a form that can be compared: each phase of a log as a file of its own.
      *
      * @param phases those that are meant; all where none is named
      * @param notes takes what is not to be seen in the results
@@ -393,7 +393,7 @@ public final class BenchmarkLog {
                 .toList();
     }
 
-    /** As it is read back: what it is called elsewhere, with the unit of its numbers. */
+    /** Returns the name under which it is read back, with the unit of its numbers. */
     private static String name(Metric metric, List<Observation> measured) {
         String unit = measured.stream()
                 .filter(each -> each.metric().equals(metric))

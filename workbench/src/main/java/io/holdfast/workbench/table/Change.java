@@ -14,12 +14,12 @@ import java.util.Optional;
 public record Change(BigDecimal from, BigDecimal to) {
     private static final BigDecimal HUNDRED = BigDecimal.valueOf(100);
 
-    /** As {@code of("22.5", "219.3")}. */
+    /** Parses texts such as {@code of("22.5", "219.3")}. */
     public static Change of(String from, String to) {
         return new Change(new BigDecimal(from), new BigDecimal(to));
     }
 
-    /** In percent of the first; absent where that is 0. */
+    /** Returns the change in percent of the first; absent where that is 0. */
     public Optional<BigDecimal> percent(int decimals) {
         return from.signum() == 0
                 ? Optional.empty()
@@ -29,22 +29,22 @@ public record Change(BigDecimal from, BigDecimal to) {
                         .setScale(decimals, RoundingMode.HALF_UP));
     }
 
-    /** How many times the first the second is; absent where the first is 0. */
+    /** Returns the second divided by the first; absent where the first is 0. */
     public Optional<BigDecimal> times(int decimals) {
         return from.signum() == 0 ? Optional.empty() : Optional.of(to.divide(from, decimals, RoundingMode.HALF_UP));
     }
 
-    /** In percent with a sign, as {@code -22.4 %}; {@code none} from 0. */
+    /** Returns the change in percent with a sign, as {@code -22.4 %}; {@code none} from 0. */
     public String text(int decimals) {
         return percent(decimals).map(Percents::printed).orElse("none");
     }
 
-    /** How often the first goes into the second, as {@code 1.79x}. */
+    /** Returns the second divided by the first, as {@code 1.79x}. */
     public String timesText(int decimals) {
         return times(decimals).map(times -> times.toPlainString() + "x").orElse("none");
     }
 
-    /** As a log ratio; absent where one of both is not above 0. */
+    /** Returns the log ratio; absent where one of both is not above 0. */
     Optional<Double> logRatio() {
         return from.signum() > 0 && to.signum() > 0
                 ? Optional.of(Math.log(to.divide(from, MathContext.DECIMAL64).doubleValue()))

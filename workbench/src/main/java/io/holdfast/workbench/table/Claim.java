@@ -31,9 +31,9 @@ public record Claim(String claim, Status status, String limit, List<String> evid
     /** All that can be said about a claim; there are no other words. */
     public enum Status {
         CONFIRMED("Confirmed"),
-        /** What was measured is not what the claim is about, whatever its number. */
+        /** The measurement is not about the subject of the claim, whatever its number. */
         INVALID("Invalid"),
-        /** The same is seen where it must not be. */
+        /** The effect is also seen where it must not be. */
         SUSPECT("Suspect"),
         /** Seen in both orders, and nobody knows how large it is. */
         DIRECTIONALLY_CORRECT("Directionally correct"),
@@ -65,8 +65,8 @@ public record Claim(String claim, Status status, String limit, List<String> evid
         }
 
         /**
-         * What two orders allow to say of an effect, as log ratios; absent where they disagree in their direction, or the
-         * size is known well enough to be judged.
+         * Returns the status that two orders allow for an effect, as log ratios; absent where they disagree in their
+         * direction, or the size is known well enough to be judged.
          *
          * @param size the interval in which the size of the effect is
          */
@@ -76,7 +76,7 @@ public record Claim(String claim, Status status, String limit, List<String> evid
             return agree && wide ? Optional.of(DIRECTIONALLY_CORRECT) : Optional.empty();
         }
 
-        /** What a verdict on a gain makes of a claim of it; absent where the data cannot tell. */
+        /** Returns the status that a verdict on a gain gives a claim of it; absent where the data cannot tell. */
         public static Optional<Status> of(Verdict verdict) {
             Estimate estimate = verdict.estimate();
             return switch (verdict.finding()) {
@@ -108,14 +108,14 @@ public record Claim(String claim, Status status, String limit, List<String> evid
         this(claim, status, "", evidence);
     }
 
-    /** As a cell has it, with what limits it. */
+    /** Returns the text of its cell, with the limit of the status. */
     public String statusText() {
         return status.text() + (limit.isEmpty() ? "" : ", " + limit);
     }
 
     /**
-     * Reads a ledger: a table with the columns claim, status and evidence; evidence is parted by semicolons. The journal of a run
-     * is one of its holds, whose evidence is what was asked of the engine and answered.
+     * Reads a ledger: a table with the columns claim, status and evidence; evidence is parted by semicolons. The
+     * journal of a run is one of its holds, whose evidence is what was asked of the engine and answered.
      */
     public static List<Claim> read(Path file) {
         return String.valueOf(file.getFileName()).endsWith(JOURNAL)

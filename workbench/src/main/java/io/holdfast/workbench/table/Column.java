@@ -14,16 +14,16 @@ import java.util.regex.Pattern;
  * --------------------------
  * By its name alone, in three steps, none of which guesses.
  *
- * 1. What is in brackets at its end, or behind its last comma, is its unit if it is one of Figure.Unit.
- * 2. A word for an arm at its begin or end (baseline, BL, pinned, PIN) says whose numbers these are; two of them with an
- *    arrow between say that each cell has both. Such words count only beside the name of a number.
- * 3. What is left is a number's name, or is looked up in the list below. Whatever has a unit is a number: of a time less is
- *    better, of a rate more, of anything else neither.
+ * 1. A text in brackets at its end, or behind its last comma, is its unit if it is one of Figure.Unit.
+ * 2. A word for an arm at its beginning or end (baseline, BL, pinned, PIN) names the arm of these numbers; two of them
+ *    with an arrow between mean that each cell has both. Such words count only beside the name of a number.
+ * 3. The rest is a number's name, or is looked up in the list below. Whatever has a unit is a number: of a time less
+ *    is better, of a rate more, of anything else neither.
  */
 
-/** What a column of a published table holds, by its name. */
+/** Content of a column of a published table, by its name. */
 sealed interface Column {
-    /** One of the two that are compared. */
+    /** One of the two sides that are compared. */
     enum Side {
         BASELINE,
         TREATMENT
@@ -32,31 +32,31 @@ sealed interface Column {
     /** A number, of one arm or of none that the name tells. */
     record Value(Metric metric, String unit, Optional<Side> side) implements Column {}
 
-    /** Has a name for the rows' numbers, one metric a row; the other columns are then models, arms or the like. */
+    /** Name of the rows' numbers, one metric a row; the other columns are then models, arms or the like. */
     record MetricName() implements Column {}
 
     /** A model or an arm that has its metrics in the rows. */
     record Subject(String name) implements Column {}
 
-    /** How much of something there was, along which rows can be ordered. */
+    /** Amount of something, along which rows can be ordered. */
     record Level(String name) implements Column {}
 
-    /** What a row is about. */
+    /** Subject of a row. */
     record Label(String name) implements Column {}
 
-    /** Which arm a row has. */
+    /** Arm of a row. */
     record Arm() implements Column {}
 
-    /** Which of two legs a row is, in time. */
+    /** Place of a row among two legs, in time. */
     record Order() implements Column {}
 
-    /** Which of several repetitions a row is. */
+    /** Number of a row among several repetitions. */
     record Repetition() implements Column {}
 
     /** A change that was printed beside the numbers that it was made from. */
     record Stated() implements Column {}
 
-    /** Whether a leg went well. */
+    /** Outcome of a leg. */
     record Status() implements Column {}
 
     /** Text for people. */
@@ -135,7 +135,7 @@ sealed interface Column {
     Set<String> TIMED = Set.of("ttft", "itl", "tpot", "e2e");
     Pattern STATISTIC = Pattern.compile("\\b(p ?\\d{1,2}(?:\\.\\d+)?|median|mean|avg|average|std|sd|stdev|min|max)\\b");
 
-    /** What the column of this name holds; absent where that is not known. */
+    /** Returns the content of the column of this name; absent where that is not known. */
     static Optional<Column> of(String header) {
         String name = Figure.plain(header);
         Optional<Value> value = value(name);
@@ -185,7 +185,7 @@ sealed interface Column {
                         && Metric.named(value.metric().name()).isPresent());
     }
 
-    /** Whether it says how times were reduced, and not of which quantity they are. */
+    /** Returns true if it names how times were reduced, and not of which quantity they are. */
     static boolean isBareStatistic(Value value) {
         return value.metric().name().startsWith("time_");
     }
@@ -195,7 +195,7 @@ sealed interface Column {
         return Optional.of(value.metric().name().replaceFirst("_.*", "")).filter(TIMED::contains);
     }
 
-    /** What a bare statistic is beside a column of some quantity. */
+    /** Returns the metric of a bare statistic beside a column of some quantity. */
     static Metric likeSibling(Value bare, Value sibling) {
         String name = quantity(sibling).orElseThrow() + bare.metric().name().substring("time".length());
         return Metric.named(name).orElseGet(() -> time(name));
@@ -224,7 +224,7 @@ sealed interface Column {
         return matcher.matches() && !unit(header).isEmpty() ? matcher.group(1) : header;
     }
 
-    /** In small letters, with one blank between words. */
+    /** Returns a name in small letters, with one blank between words. */
     static String words(String name) {
         return name.toLowerCase(Locale.ROOT)
                 .replaceAll("[_\\-/:]+", " ")

@@ -28,12 +28,12 @@ record Comparison(
         return new Change(baseline.figure().number(), treatment.figure().number());
     }
 
-    /** Whether both legs are the baseline's, so that only their order differs. */
+    /** Returns true if both legs are the baseline's, so that only their order differs. */
     boolean isControl() {
         return order.equals(Optional.of(PairOrder.AA));
     }
 
-    /** As {@code 67.09 -> 52.07 (-22.4 %)}. */
+    /** Returns a text such as {@code 67.09 -> 52.07 (-22.4 %)}. */
     String text() {
         return baseline.figure().text() + " -> " + treatment.figure().text()
                 + change().percent(1)
@@ -41,7 +41,7 @@ record Comparison(
                         .orElse("");
     }
 
-    /** Whether the second is worse; false where no direction is. */
+    /** Returns true if the second is worse; false where there is no direction. */
     boolean isWorse() {
         return direction() < 0;
     }
@@ -63,12 +63,12 @@ record Comparison(
         return change().logRatio();
     }
 
-    /** Whether the change is larger than a ratio of that size, in either direction. */
+    /** Returns true if the change is larger than a ratio of that size, in either direction. */
     boolean exceeds(double logRatio) {
         return logRatio().map(ratio -> Math.abs(ratio) >= logRatio).orElse(false);
     }
 
-    /** What the table says of the change where it is not what its numbers give, by the rule of {@link Change}. */
+    /** Returns the change stated by the table where its numbers do not give it, by the rule of {@link Change}. */
     Optional<String> wrongStatement() {
         return stated.filter(figure -> {
                     int decimals = figure.decimals();

@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 
 /**
- * What waiting for a server to cool down cost, by a column of seconds.
+ * Cost of waiting for a server to cool down, by a column of seconds.
  *
  * @param seconds of each leg
  * @param cap at which waiting ends

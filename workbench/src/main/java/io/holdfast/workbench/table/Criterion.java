@@ -17,12 +17,12 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * What an experiment was to reach, and whether it did.
+ * A goal of an experiment, and whether it was reached.
  *
  * @param evidence what shows it, or why it could not be measured; never empty
  */
 public record Criterion(String criterion, State state, List<String> evidence) {
-    /** Whether it was reached. */
+    /** State of a criterion. */
     public enum State {
         MET("met"),
         NOT_MET("not met"),
@@ -52,7 +52,10 @@ public record Criterion(String criterion, State state, List<String> evidence) {
         }
     }
 
-    /** Those that a table of a document names, be it without a word on how they came out; absent where it is no such table. */
+    /**
+     * Returns the criteria that a table of a document names, even without a word on how they came out; absent where it
+     * is no such table.
+     */
     static Optional<List<Criterion>> named(TableText table) {
         if (COLUMNS.stream().allMatch(name -> WordTable.has(table, name))) {
             return Optional.of(
@@ -75,7 +78,7 @@ public record Criterion(String criterion, State state, List<String> evidence) {
                         .toList());
     }
 
-    /** The same by what results have: a criterion of which they have nothing stays not measured. */
+    /** Returns the criteria by what results have: a criterion of which they have nothing stays not measured. */
     public static List<Criterion> by(List<Criterion> criteria, List<Named> files) {
         return criteria.stream()
                 .map(each -> each.state == State.NOT_MEASURED

@@ -5,7 +5,7 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 
 /**
- * How many tokens the requests under way need in the cache.
+ * Tokens that the requests under way need in the cache.
  *
  * @param shared tokens that all of them begin with, which the cache has once
  * @param unique tokens that each has of its own
@@ -31,7 +31,7 @@ record Demand(double shared, double unique, double underWay, OptionalDouble capa
         return shared + underWay * unique;
     }
 
-    /** As it comes out where what is shared is counted for every request. */
+    /** Returns the demand if the shared tokens are counted for every request. */
     double countedEachTime() {
         return underWay * (shared + unique);
     }

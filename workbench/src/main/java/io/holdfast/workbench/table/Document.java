@@ -14,8 +14,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * A file with tables, as far as they are understood: people write tables of many things into one document, and one that is
- * of something else takes nothing from the others.
+ * A file with tables, as far as they are understood: people write tables of many things into one document, and one that
+ * is of something else takes nothing from the others.
  *
  * @param claims of a ledger that it has
  * @param criteria that it names
@@ -89,7 +89,9 @@ record Document(
         return new Document(contents.file(), tables, contents.prose(), claims, criteria, skipped, notes);
     }
 
-    /** What its text says that each request has, where it says both how much that is and how much of it is its own. */
+    /**
+     * Returns the tokens of each request by the text, where it states both how many there are and how many are its own.
+     */
     private static Optional<String> tokens(List<Paragraph> prose, Map<String, String> settings) {
         Optional<Integer> own = number(prose, OWN_TOKENS);
         Optional<Integer> each = number(prose, ALL_TOKENS);
@@ -124,7 +126,7 @@ record Document(
         return units;
     }
 
-    /** How large the cache is at a memory fraction, by any table that says so. */
+    /** Returns the size of the cache at a memory fraction, by any table that has it. */
     private static Map<String, String> capacities(TableText.Contents contents, Told told) {
         Map<String, String> capacities = new LinkedHashMap<>();
         for (TableText text : contents.tables()) {

@@ -60,12 +60,12 @@ record Figure(BigDecimal number, String unit) {
     /** A unit that tables have, and what it is measured by. */
     record Unit(Kind kind, BigDecimal factor) {
         enum Kind {
-            /** In milliseconds. */
+            /** A time in milliseconds. */
             TIME,
             TOKEN_RATE,
             REQUEST_RATE,
             TOKENS,
-            /** Of 1. */
+            /** A share of 1. */
             SHARE,
             OTHER
         }

@@ -20,7 +20,7 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
 /**
- * How the legs of a matrix ended, by what a table says of each.
+ * Ends of the legs of a matrix, by what a table reports of each.
  *
  * <p>A leg whose time to first token or throughput is 0 had no output, whatever its status says, and has failed.
  *
@@ -48,7 +48,7 @@ record Outcomes(Optional<Planned> planned, Map<String, Integer> counts, Map<Stri
         }
     }
 
-    /** Of one configuration. */
+    /** Passes of one configuration. */
     record Passes(int failed, int all) {
         String text() {
             return failed + "/" + all + " failed";
@@ -115,7 +115,7 @@ record Outcomes(Optional<Planned> planned, Map<String, Integer> counts, Map<Stri
         return configurations.getOrDefault(name, new Passes(0, 0));
     }
 
-    /** What all that failed have in common and not all others, by part of their path. */
+    /** Returns what all failed ones have in common and not all others, by part of their path. */
     List<String> commonFactors() {
         List<List<String>> failed = failing().stream().map(Outcomes::parts).toList();
         if (failed.isEmpty()) {
@@ -147,7 +147,7 @@ record Outcomes(Optional<Planned> planned, Map<String, Integer> counts, Map<Stri
         return Arrays.asList(configuration.split("/", -1));
     }
 
-    /** Those that passed every time and differ from this one in one part alone, the later parts first. */
+    /** Returns those that passed every time and differ from this one in one part alone, the later parts first. */
     List<String> nearestPassing(String failing) {
         List<String> parts = parts(failing);
         return configurations.keySet().stream()

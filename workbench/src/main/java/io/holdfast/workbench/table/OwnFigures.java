@@ -15,7 +15,7 @@ import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.stream.Collectors;
 
-/** What the figures of one table say about each other: sums, shares, units, and what cannot be. */
+/** Consistency of the figures of one table: sums, shares, units, and impossible values. */
 final class OwnFigures {
     /** Parts and their total are printed with so many milliseconds. */
     private static final double EXACT_MILLIS = 0.1;
@@ -103,7 +103,7 @@ final class OwnFigures {
         return Comparison.rounded(100 * share, 0) + " %";
     }
 
-    /** By the one rule on it, and never by eye. */
+    /** Judges by the one rule on it, and never by eye. */
     static String memoryBound(OptionalDouble share) {
         if (share.isEmpty()) {
             return "memory: not measured.";
@@ -129,7 +129,7 @@ final class OwnFigures {
         return PublishedTable.text(place.where()).replaceFirst("^(model|variant) ", "");
     }
 
-    /** From the first to the second column of shares. */
+    /** Compares the first with the second column of shares. */
     private void points() {
         List<Place> columns = places.stream()
                 .filter(place -> place.plain().keySet().stream().anyMatch(metric -> metric.unit() == Metric.Unit.SHARE))
@@ -157,7 +157,7 @@ final class OwnFigures {
         remarks.add(Remark.note(Topic.HARDWARE, where(first) + " to " + where(second), points + "."));
     }
 
-    /** How long so many bytes take at that rate, in milliseconds. */
+    /** Returns the time that so many bytes take at that rate, in milliseconds. */
     static double transferMillis(double bytes, double bytesPerSecond) {
         return 1e3 * bytes / bytesPerSecond;
     }
@@ -192,7 +192,7 @@ final class OwnFigures {
         }
     }
 
-    /** In SI units, as links are rated; KiB and its like say what they are. */
+    /** Returns bytes by SI units, as links are rated; KiB and its like are binary. */
     private static OptionalDouble bytes(Place place, String metric) {
         return Place.named(place.plain().keySet(), metric)
                 .flatMap(
@@ -261,7 +261,7 @@ final class OwnFigures {
             return firstTtft + decode + secondTtft;
         }
 
-        /** As it comes out where the first user's decoding is left out. */
+        /** Returns the time if the first user's decoding is left out. */
         double withoutDecoding() {
             return firstTtft + secondTtft;
         }

@@ -16,7 +16,7 @@ import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.stream.Collectors;
 
-/** What a step from one phase of a log to the next shows, which were single runs both. */
+/** Review of a step from one phase of a log to the next, both of which were single runs. */
 final class PhaseReview {
     private static final double DELTA = Criteria.standard().delta();
     private static final int MOST_LISTED = 10;
@@ -66,7 +66,7 @@ final class PhaseReview {
         return remarks;
     }
 
-    /** As {@code prefix_caching, Qwen3}. */
+    /** Returns a text such as {@code prefix_caching, Qwen3}. */
     static String where(Comparison each) {
         return String.join(", ", each.where().values());
     }
@@ -85,7 +85,7 @@ final class PhaseReview {
                 .collect(Collectors.groupingBy(PhaseReview::workload, LinkedHashMap::new, Collectors.toList()));
     }
 
-    /** What became worse by more than 5 %, the worst first. */
+    /** Returns the changes for the worse by more than 5 %, the worst first. */
     static List<Comparison> regressions(List<Comparison> changes) {
         return changes.stream()
                 .filter(each -> each.isWorse() && each.exceeds(DELTA))
@@ -113,13 +113,13 @@ final class PhaseReview {
                         + "."));
     }
 
-    /** What a change is told from others by. */
+    /** Returns the key that tells a change from others. */
     static String key(Map<String, String> where, Metric metric, Optional<String> workload) {
         return where.getOrDefault(Column.WORKLOAD, workload.orElse("")) + "/" + where.getOrDefault(Column.MODEL, "")
                 + "/" + metric.name();
     }
 
-    /** Whether a table of the phase shows the change, or a paragraph names both its workload and its model. */
+    /** Returns true if a table of the phase shows the change, or a paragraph names both its workload and its model. */
     private boolean isCommented(Comparison each) {
         return printed.contains(key(each.where(), each.metric(), Optional.empty()))
                 || prose.stream()
@@ -227,7 +227,7 @@ final class PhaseReview {
         }
     }
 
-    /** What the plain results of a table say about themselves. */
+    /** Returns remarks on the plain results of a table, from themselves alone. */
     static List<Remark> ofResults(PublishedTable table) {
         return ofResults("", table.observations());
     }
@@ -253,7 +253,9 @@ final class PhaseReview {
         return remarks;
     }
 
-    /** One request after the other gives so many tokens in the time of one; where it does not, mean and median disagree. */
+    /**
+     * One request after the other gives so many tokens in the time of one; where it does not, mean and median disagree.
+     */
     static Optional<String> inconsistent(Map<String, String> where, Map<Metric, Observation> metrics) {
         OptionalDouble tokens = number(where, Column.OUTPUT_TOKENS);
         Optional<Observation> latency = named(metrics, "e2e_p50");

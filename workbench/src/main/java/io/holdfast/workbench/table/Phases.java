@@ -20,13 +20,13 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * The phases of a benchmark log, in the order of the file: under a heading that begins with {@code Phase} a table for each
- * workload, whose heading names it, with or without more behind a dash.
+ * The phases of a benchmark log, in the order of the file: under a heading that begins with {@code Phase} a table for
+ * each workload, whose heading names it, with or without more behind a dash.
  */
 record Phases(List<Phase> phases) {
     private static final Pattern DASH = Pattern.compile("\\s+[—–-]\\s+");
 
-    /** As in {@code Qwen3 prefix_caching uses 1536 blocks} and {@code Qwen3 uses 1536 blocks for this workload}. */
+    /** Matches {@code Qwen3 prefix_caching uses 1536 blocks} and {@code Qwen3 uses 1536 blocks for this workload}. */
     private static final Pattern OWN_SETTING = Pattern.compile(
             "(\\S+)(?:\\s+(\\S+))?\\s+(?:uses|used|ran with|runs with|has|had)\\s+([\\d,]+)\\s+([\\w-]+)");
 
@@ -50,7 +50,7 @@ record Phases(List<Phase> phases) {
                     .findFirst();
         }
 
-        /** Whether somebody means it by this name, with or without what is behind its dash. */
+        /** Returns true if this name means it, with or without what is behind its dash. */
         boolean isCalled(String asked) {
             return name.equalsIgnoreCase(asked)
                     || plain(name).equalsIgnoreCase(plain(asked))
@@ -167,7 +167,7 @@ record Phases(List<Phase> phases) {
         return found;
     }
 
-    /** With what other tables, and sentences, say of its workload and its model. */
+    /** Adds the settings that other tables, and sentences, give its workload and its model. */
     private static Observation with(
             Observation each, String workload, List<Map<String, String>> facts, List<OwnSetting> own) {
         Map<String, String> where = new LinkedHashMap<>(each.where());
@@ -190,14 +190,14 @@ record Phases(List<Phase> phases) {
         return each.at(where);
     }
 
-    /** Whether a table has what was measured of a workload, and does not only compare. */
+    /** Returns true if a table has measured results of a workload, and does not only compare. */
     static boolean isOfResults(PublishedTable table) {
         return table.facts().isEmpty()
                 && !isOfComparisons(table)
                 && table.observations().stream().anyMatch(each -> each.side().isEmpty());
     }
 
-    /** Whether its heading names a phase below that of its own, as {@code Phase 5 vs Phase 4}. */
+    /** Returns true if its heading names a phase below that of its own, as {@code Phase 5 vs Phase 4}. */
     private static boolean isOfComparisons(PublishedTable table) {
         return table.headings().stream().filter(Phases::isPhase).count() > 1;
     }
@@ -219,7 +219,7 @@ record Phases(List<Phase> phases) {
         return phases.isEmpty();
     }
 
-    /** How few requests decide on the tails of a log, where its tables tell how many there were. */
+    /** Returns how few requests decide on the tails of a log, where its tables give their number. */
     Optional<Remark> fewRequests() {
         List<Observation> all = phases.stream()
                 .flatMap(phase -> phase.workloads().values().stream())
@@ -318,7 +318,7 @@ record Phases(List<Phase> phases) {
         return Optional.empty();
     }
 
-    /** What a table that compares, or prints changes alone, gives when it is computed again from the results of the log. */
+    /** Checks a table that compares, or prints changes alone, against the results of the log. */
     Optional<Remark> arithmetic(PublishedTable table) {
         List<Comparison> all = new ArrayList<>(table.comparisons());
         table.stated().forEach(each -> recomputed(table, each).ifPresent(all::add));
@@ -381,7 +381,7 @@ record Phases(List<Phase> phases) {
         return list;
     }
 
-    /** What changed from one phase to the next, of workloads that are still the same requests. */
+    /** Returns the changes from one phase to the next, of workloads that are still the same requests. */
     private static List<Comparison> changes(Phase before, Phase now, List<Remark> remarks) {
         List<Comparison> changes = new ArrayList<>();
         now.workloads().forEach((workload, results) -> {

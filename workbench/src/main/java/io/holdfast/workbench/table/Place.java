@@ -62,7 +62,10 @@ record Place(Map<String, String> where, Map<Metric, List<Comparison>> compared, 
                 .mapToDouble(Double::doubleValue);
     }
 
-    /** As the crossover model has them: the logarithm of the second leg over the first, of what is better when less. */
+    /**
+     * Returns pairs for the crossover model: the logarithm of the second leg over the first, of values where less is
+     * better.
+     */
     CrossoverData pairs(Metric metric) {
         Map<PairOrder, List<Double>> pairs = new EnumMap<>(PairOrder.class);
         double sign = metric.better() == Metric.Better.HIGHER ? -1 : 1;
@@ -95,7 +98,7 @@ record Place(Map<String, String> where, Map<Metric, List<Comparison>> compared, 
                 .average();
     }
 
-    /** What was measured in no arm, or in the baseline where there are arms. */
+    /** Returns the value measured in no arm, or in the baseline where there are arms. */
     OptionalDouble measured(Metric metric) {
         List<Observation> own = plain.getOrDefault(metric, List.of());
         return own.isEmpty()
@@ -103,7 +106,7 @@ record Place(Map<String, String> where, Map<Metric, List<Comparison>> compared, 
                 : own.stream().mapToDouble(Observation::value).average();
     }
 
-    /** What a level is as a number; absent where the table does not tell. */
+    /** Returns a level as a number; absent where the table does not give it. */
     OptionalDouble level(String name) {
         return Optional.ofNullable(where.get(name)).flatMap(Figure::of).stream()
                 .mapToDouble(figure -> figure.number().doubleValue())
@@ -121,7 +124,7 @@ record Place(Map<String, String> where, Map<Metric, List<Comparison>> compared, 
                         .findFirst());
     }
 
-    /** Where mean and median disagree in their direction. */
+    /** Reports a mean and a median that disagree in their direction. */
     Optional<String> mixed() {
         for (Metric mean : compared.keySet()) {
             Optional<Metric> median = mean.name().endsWith("_mean")
@@ -139,7 +142,10 @@ record Place(Map<String, String> where, Map<Metric, List<Comparison>> compared, 
         return Optional.empty();
     }
 
-    /** How many requests as slow as the baseline's P99, in place of its median, make up for all that the mean saves. */
+    /**
+     * Returns the number of requests as slow as the baseline's P99, in place of its median, that make up for all that
+     * the mean saves.
+     */
     Optional<Double> firstWave() {
         Set<Metric> metrics = compared.keySet();
         Optional<Metric> mean = Place.named(metrics, "ttft_mean");

@@ -77,7 +77,7 @@ record PublishedTable(
     record StatedChange(Map<String, String> where, Metric metric, Figure percent) {}
 
     /**
-     * What the rest of a document, or the person who asks, tells of a table.
+     * Facts on a table from the rest of its document, or from the person who asks.
      *
      * @param settings where the table has none of that name
      * @param units by the names of metrics
@@ -93,12 +93,12 @@ record PublishedTable(
         return new Reading(text, told).table();
     }
 
-    /** Whether it has any number, of a result or of a change. */
+    /** Returns true if it has any number, of a result or of a change. */
     boolean hasNumbers() {
         return !observations.isEmpty() || !comparisons.isEmpty() || !stated.isEmpty() || !statuses.isEmpty();
     }
 
-    /** Those with this metric. */
+    /** Returns the comparisons of this metric. */
     List<Comparison> comparisons(Metric metric) {
         return comparisons.stream().filter(each -> each.metric().equals(metric)).toList();
     }
@@ -117,7 +117,7 @@ record PublishedTable(
                 .collect(Collectors.toSet());
     }
 
-    /** Those that brackets in headings give, as {@code (memory=0.08, requests=128, concurrency varies)}. */
+    /** Returns the settings in brackets in headings, as {@code (memory=0.08, requests=128, concurrency varies)}. */
     private static Map<String, String> settingsOfHeadings(List<String> headings) {
         Map<String, String> settings = new LinkedHashMap<>();
         for (String heading : headings) {
@@ -179,7 +179,7 @@ record PublishedTable(
 
         private final Map<Observation, Figure> stated = new LinkedHashMap<>();
 
-        /** By column, what rows that name a level say of its model. */
+        /** Facts on the model of each column, from rows that name a level. */
         private final Map<Integer, Map<String, String>> subjects = new LinkedHashMap<>();
 
         Reading(TableText text, Told told) {
@@ -237,7 +237,7 @@ record PublishedTable(
             return table;
         }
 
-        /** Whether rows say how a model or a workload was set up, and nothing of what came of it. */
+        /** Returns true if rows describe how a model or a workload was set up, and none of its results. */
         private boolean isOfFacts() {
             boolean about = columns.stream()
                     .anyMatch(column -> column instanceof Column.Label label
@@ -355,7 +355,7 @@ record PublishedTable(
                     && metric.unit() != Metric.Unit.TOKENS;
         }
 
-        /** That of the same metric elsewhere in the document, or what everybody counts tokens a second in. */
+        /** Returns the unit of the same metric elsewhere in the document, or the usual one of tokens a second. */
         private Optional<String> usualUnit(Metric metric, String name) {
             Optional<String> elsewhere = Optional.ofNullable(told.units().get(metric.name()));
             Optional<String> unit = elsewhere.or(
@@ -469,7 +469,7 @@ record PublishedTable(
             }
         }
 
-        /** What a level is, without what stands behind it in brackets. */
+        /** Returns a level without the brackets behind it. */
         private static String level(String cell) {
             Matcher brackets = BRACKETS.matcher(cell);
             return brackets.matches() && Figure.of(brackets.group(1)).isPresent() ? brackets.group(1) : cell;
@@ -497,7 +497,7 @@ record PublishedTable(
             return Column.of(cell).filter(Column.Level.class::isInstance).isPresent();
         }
 
-        /** Whether a column is a model or an arm whose metrics are in the rows. */
+        /** Returns true if a column is a model or an arm whose metrics are in the rows. */
         private boolean isSubject(int at) {
             return columns.get(at) instanceof Column.Subject;
         }

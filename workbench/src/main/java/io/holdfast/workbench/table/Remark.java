@@ -7,7 +7,7 @@ package io.holdfast.workbench.table;
  * @param against whether it speaks against what the table is published for
  */
 public record Remark(Topic topic, String where, String text, boolean against) {
-    /** What a remark is about, in the order of a reader's questions. */
+    /** Topic of a remark, in the order of a reader's questions. */
     public enum Topic {
         ARITHMETIC("arithmetic"),
         ORDER("order"),
@@ -44,7 +44,7 @@ public record Remark(Topic topic, String where, String text, boolean against) {
             this.text = text;
         }
 
-        /** As a heading of few words. */
+        /** Returns a heading of few words. */
         public String text() {
             return text;
         }

@@ -13,7 +13,9 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** The commands that would show what a table cannot: A/A, both orders often enough, and a level with memory to spare. */
+/**
+ * The commands that would show what a table cannot: A/A, both orders often enough, and a level with memory to spare.
+ */
 public final class RerunPlan {
     private static final int USUAL_ROUNDS = 5;
     private static final int MOST_ROUNDS = 20;
@@ -28,7 +30,7 @@ public final class RerunPlan {
     /** More levels than these are a sweep for its own sake. */
     private static final int MOST_LEVELS = 6;
 
-    /** What a released SGLang has; its server is started with the flag that this takes. */
+    /** Backend of holds that a released SGLang has; its server is started with the flag that this takes. */
     private static final String HOLD = "session";
 
     private static final String SERVER =
@@ -60,7 +62,7 @@ public final class RerunPlan {
             arguments = List.copyOf(arguments);
         }
 
-        /** As a line for a shell. */
+        /** Returns a line for a shell. */
         public String command() {
             return Stream.concat(Stream.of("holdfast"), arguments.stream())
                     .map(word -> word.matches("[\\w./:=,@%+-]+") ? word : "'" + word.replace("'", "'\\''") + "'")
@@ -221,7 +223,7 @@ public final class RerunPlan {
         return load;
     }
 
-    /** As many as the scatter of a sweep over its levels asks for. */
+    /** Returns as many rounds as the scatter of a sweep over its levels needs. */
     private static int rounds(List<Sweep> sweeps) {
         return sweeps.stream()
                 .filter(Sweep::isOfMemory)

@@ -21,10 +21,10 @@ import java.util.OptionalInt;
 import java.util.Set;
 
 /**
- * What somebody else's numbers can and cannot show.
+ * Review of somebody else's numbers: what they can and cannot show.
  *
- * <p>No verdict in it is ever REAL: that asks for pairs in both orders, A/A and the server's own count of cached tokens, by
- * request, and a table is at best a summary of those.
+ * <p>No verdict in it is ever REAL: that asks for pairs in both orders, A/A and the server's own count of cached
+ * tokens, by request, and a table is at best a summary of those.
  *
  * @param sections one for each table, or for each step of a log
  * @param remarks on all tables together
@@ -89,7 +89,7 @@ public record Review(
     public record ChangeRow(String where, Map<String, String> changes) {}
 
     /**
-     * What the rules of a load test make of one place.
+     * Result of a load test's rules at one place.
      *
      * @param change of the metric, as printed numbers give it
      * @param signs what looks like an artefact of the order there
@@ -97,7 +97,7 @@ public record Review(
     public record Judged(String where, String metric, String change, Verdict verdict, List<String> signs) {}
 
     /**
-     * What the person who asks knows beyond the table.
+     * Knowledge of the person who asks, beyond the table.
      *
      * @param controls workloads or models that the change should leave alone
      * @param saidBias order biases, in milliseconds, that somebody named
@@ -210,7 +210,7 @@ public record Review(
                 });
     }
 
-    /** What is to be said of every table that compares arms is said once. */
+    /** Returns remarks that hold for every table that compares arms, so that they are made once. */
     private static List<Remark> common(List<Section> sections) {
         List<Section> judged = sections.stream()
                 .filter(section -> !section.verdicts().isEmpty())
@@ -233,14 +233,14 @@ public record Review(
         return all.isEmpty() ? Optional.empty() : Optional.of(Verdict.worst(all));
     }
 
-    /** Whether the file itself says that something went wrong, as legs that failed or are missing. */
+    /** Returns true if the file itself reports that something went wrong, such as legs that failed or are missing. */
     public boolean hasFailures() {
         return sections.stream()
                 .flatMap(section -> section.remarks().stream())
                 .anyMatch(remark -> remark.topic() == Topic.OUTCOMES && remark.against());
     }
 
-    /** Whether nothing that a table is reviewed for can be found real. */
+    /** Returns true if nothing that a table is reviewed for can be found real. */
     public boolean isUndecided() {
         return verdict()
                 .map(verdict -> verdict.finding() == Finding.INCONCLUSIVE)
@@ -282,7 +282,9 @@ public record Review(
         return remarks;
     }
 
-    /** A gain that is as large where nothing is evicted is suspect wherever it was measured with the same configuration. */
+    /**
+     * A gain that is as large where nothing is evicted is suspect wherever it was measured with the same configuration.
+     */
     private static List<Claim> claims(List<PublishedTable> tables) {
         List<Claim> claims = new ArrayList<>();
         for (PublishedTable table : tables) {

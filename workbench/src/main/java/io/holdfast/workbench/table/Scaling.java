@@ -32,7 +32,7 @@ final class Scaling {
     }
 
     /**
-     * What a variant gives with so many devices.
+     * Results of a variant with so many devices.
      *
      * @param speedUps by metric, how many times better than the reference
      * @param efficiency of its throughput, in percent of what as many single devices would give
@@ -158,7 +158,7 @@ final class Scaling {
             return (change < 0) == (metric.better() == Metric.Better.LOWER) ? second : first;
         }
 
-        /** How much more the worse one takes, or the better one does, in whole percent. */
+        /** Returns how much more the worse one takes, or the better one achieves, in whole percent. */
         BigDecimal gain() {
             return BigDecimal.valueOf(100 * Math.expm1(Math.abs(change))).setScale(0, RoundingMode.HALF_UP);
         }
@@ -211,7 +211,7 @@ final class Scaling {
         return all;
     }
 
-    /** Of repetitions with the same number. */
+    /** Compares repetitions with the same number. */
     private static Optional<MeanInterval> ratio(Place first, Place second, Metric metric) {
         List<Observation> others = second.plain().getOrDefault(metric, List.of());
         return MeanInterval.of(first.plain().getOrDefault(metric, List.of()).stream()
@@ -246,7 +246,7 @@ final class Scaling {
         return remarks;
     }
 
-    /** Whether the lead of one grows or shrinks from the smallest to the largest batch. */
+    /** Returns whether the lead of one grows or shrinks from the smallest to the largest batch. */
     static String trend(List<Ahead> pairs) {
         List<Ahead> sorted = pairs.stream()
                 .filter(each -> batch(each).isPresent())

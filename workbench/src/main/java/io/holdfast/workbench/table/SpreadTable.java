@@ -27,7 +27,7 @@ record SpreadTable(Metric metric, List<Cell> cells, Optional<MeanInterval> ratio
     }
 
     /**
-     * What an arm had in one position.
+     * Range of an arm in one position.
      *
      * @param position 1 or 2; 0 where the table does not tell
      */
@@ -63,12 +63,12 @@ record SpreadTable(Metric metric, List<Cell> cells, Optional<MeanInterval> ratio
         return new SpreadTable(metric, cells, ratios.length < FEWEST ? Optional.empty() : MeanInterval.of(ratios));
     }
 
-    /** Whether one arm varies less than the other, beyond chance. */
+    /** Returns true if one arm varies less than the other, beyond chance. */
     boolean differs() {
         return ratio.map(mean -> mean.interval().excludesZero()).orElse(false);
     }
 
-    /** Whether each arm was first and second. */
+    /** Returns true if each arm was first and second. */
     boolean isCrossed() {
         return cells.stream().filter(cell -> cell.position() > 0).count() == 2L * Column.Side.values().length;
     }

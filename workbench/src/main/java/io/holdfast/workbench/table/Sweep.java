@@ -18,8 +18,8 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
- * Places that differ in one level alone, the smallest first; levels that go along with it, as blocks with a batch, do not
- * count as a second difference.
+ * Places that differ in one level alone, the smallest first; levels that go along with it, as blocks with a batch, do
+ * not count as a second difference.
  *
  * @param axis the level, by the names of {@link Column}
  */
@@ -27,15 +27,15 @@ record Sweep(String axis, List<Place> places) {
     /** Three points make a line that can be wrong. */
     private static final int FEWEST = 3;
 
-    /** Of a value that does not follow the load. */
+    /** Variation below which a value does not follow the load. */
     private static final double FLAT = 0.2;
 
-    /** What the second arm has to be below to be without what the first one has. */
+    /** Share of the first arm below which the second lacks what the first has. */
     private static final double LACKS = 0.75;
 
     private static final double CLIFF = 2;
 
-    /** So near to the best that another reason may choose. */
+    /** Share of the best from which another reason may choose. */
     private static final double AS_GOOD = 0.95;
 
     Sweep {
@@ -85,7 +85,7 @@ record Sweep(String axis, List<Place> places) {
         return places.stream().map(of).distinct().count();
     }
 
-    /** What is named for all levels, as {@code concurrency 4 to 32}. */
+    /** Returns the range of all levels, as {@code concurrency 4 to 32}. */
     String range() {
         return range(places);
     }
@@ -95,7 +95,7 @@ record Sweep(String axis, List<Place> places) {
                 + some.getLast().where().get(axis);
     }
 
-    /** Whether more of its level is more memory for the same load. */
+    /** Returns true if a higher level is more memory for the same load. */
     boolean isOfMemory() {
         return axis.equals(Column.MEMORY) || axis.equals(Column.CAPACITY) || axis.equals(Column.BLOCKS);
     }
@@ -104,7 +104,7 @@ record Sweep(String axis, List<Place> places) {
         return axis.equals(Column.CONCURRENCY) || axis.equals(Column.RATE);
     }
 
-    /** What memory is counted in: tokens where the table tells them. */
+    /** Returns the unit of memory: tokens where the table has them. */
     String memory() {
         return places.stream().allMatch(place -> place.level(Column.CAPACITY).orElse(0) > 0) ? Column.CAPACITY : axis;
     }
@@ -143,7 +143,7 @@ record Sweep(String axis, List<Place> places) {
 
     /** The effect where memory was to spare, with its interval where the table repeats itself. */
     record Placebo(Place place, OptionalDouble pressure, double logRatio, Optional<Interval> ci90) {
-        /** Whether it lies outside of the margins, or may. */
+        /** Returns true if it lies outside of the margins, or may. */
         boolean fails(double delta) {
             return Math.abs(logRatio) >= delta;
         }
@@ -171,7 +171,10 @@ record Sweep(String axis, List<Place> places) {
                         MeanInterval.of(most.logRatios(metric).toArray(), 0.9).map(MeanInterval::interval)));
     }
 
-    /** What the house's rule on doses says against these effects; absent where it says nothing, or there is nothing to judge. */
+    /**
+     * Returns the objection of the house's rule on doses to these effects; absent where it has none, or there is
+     * nothing to judge.
+     */
     Optional<String> objection(Metric metric, double delta) {
         List<DoseResponse.Level> levels = new ArrayList<>();
         for (Place place : places) {

@@ -30,14 +30,14 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** What one table of two arms can and cannot show. */
+/** Review of one table of two arms: what it can and cannot show. */
 final class TableReview {
     private static final double DELTA = Criteria.standard().delta();
 
     /** A change of a line this sure counts as one. */
     private static final double SURE = 0.05;
 
-    /** Of a tail so long the median says nothing about. */
+    /** Ratio from which a tail is so long that the median says nothing about it. */
     private static final double LONG_TAIL = 5;
 
     private static final List<String> RANKS = List.of("slowest", "second slowest", "third slowest");
@@ -82,7 +82,7 @@ final class TableReview {
                 .collect(Collectors.toCollection(LinkedHashSet::new));
     }
 
-    /** How few requests decide on a P99, where the places tell how many there were. */
+    /** Returns how few requests decide on a P99, where the places give their number. */
     static Optional<Remark> fewRequests(List<Map<String, String>> places, Set<Metric> metrics) {
         if (metrics.stream().noneMatch(metric -> metric.name().endsWith("_p99"))) {
             return Optional.empty();
@@ -143,7 +143,7 @@ final class TableReview {
                 place.mixed().isEmpty() ? experiment : experiment.withFlags(Set.of(Flag.MIXED)), Criteria.standard());
     }
 
-    /** What at a place looks like an artefact of the order. */
+    /** Returns signs at a place of an artefact of the order. */
     private List<String> signs(Place place) {
         List<String> signs = new ArrayList<>();
         Optional<Metric> median = Place.named(place.compared().keySet(), "ttft_p50");
@@ -155,12 +155,12 @@ final class TableReview {
         return signs;
     }
 
-    /** Whether the changes that a table prints are those of its numbers; absent where it prints none. */
+    /** Checks the printed changes of a table against its numbers; absent where it prints none. */
     static Optional<Remark> arithmetic(PublishedTable table) {
         return arithmetic(table.comparisons());
     }
 
-    /** The same of comparisons from wherever. */
+    /** Checks comparisons from any source. */
     static Optional<Remark> arithmetic(List<Comparison> comparisons) {
         List<Comparison> stated =
                 comparisons.stream().filter(each -> each.stated().isPresent()).toList();
@@ -249,7 +249,7 @@ final class TableReview {
         }
     }
 
-    /** How many pairs the scatter of a sweep over its levels asks for. */
+    /** Returns the number of pairs that the scatter of a sweep over its levels needs. */
     private String spreadOverLevels() {
         return sweeps.stream()
                 .filter(Sweep::isOfMemory)
@@ -473,7 +473,7 @@ final class TableReview {
         }
     }
 
-    /** What an order bias that somebody names by hand would leave, which is a figure and no correction. */
+    /** Adds the effect that an order bias named by hand would leave, which is a figure and no correction. */
     private void bias(Place place) {
         Optional<Metric> metric =
                 Place.named(place.compared().keySet(), "ttft_mean").or(place::judged);
@@ -516,7 +516,10 @@ final class TableReview {
                 .ifPresent(text -> remarks.add(Remark.note(Topic.TRADE_OFF, where(place), text)));
     }
 
-    /** What became better and what became worse by more than 5 % in the same place; absent where it is one of both alone. */
+    /**
+     * Returns what became better and what became worse by more than 5 % in the same place; absent where there is only
+     * one of both.
+     */
     static Optional<String> tradeOff(List<Comparison> changes) {
         List<Comparison> large =
                 changes.stream().filter(each -> each.exceeds(DELTA)).toList();
@@ -543,7 +546,7 @@ final class TableReview {
         return Percents.plainSigned(Math.expm1(logRatio));
     }
 
-    /** What tells a place from the others of its table. */
+    /** Returns what tells a place from the others of its table. */
     private String where(Place place) {
         return where(place.where());
     }

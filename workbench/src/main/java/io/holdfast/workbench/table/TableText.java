@@ -68,7 +68,7 @@ record TableText(List<String> headings, List<String> before, int line, List<Stri
         return contents;
     }
 
-    /** The same of a text that was read already. */
+    /** Parses a text that was read already. */
     static Contents of(String file, String text) {
         List<String> lines = text.lines().toList();
         String name = file.toLowerCase(Locale.ROOT);

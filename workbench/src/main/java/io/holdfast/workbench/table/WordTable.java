@@ -31,7 +31,7 @@ final class WordTable {
                 .toList();
     }
 
-    /** Whether a table has a column that is called like this, in whatever letters. */
+    /** Returns true if a table has a column of this name, in upper or lower case. */
     static boolean has(TableText table, String column) {
         return header(table).contains(column);
     }
