@@ -27,8 +27,8 @@ public final class SegmentWriter {
      * waited for, and what happens under it is a look at 24 bytes and a store of 8, with nothing allocated in between:
      * a pause of this process while it has the lock is a pause of the engine's.
      *
-     * What the move was decided by is a second old, so it is looked at again under the lock: that the limit is the one
-     * that was to be changed, and that a smaller one leaves its margin above what the engine has mapped by now.
+     * The figures behind a move are a second old, so two are read again under the lock: the limit is the one that was to
+     * be changed, and a smaller one leaves its margin above what the engine has mapped by now.
      *
      * Afterwards the limit is looked for three times, as others see it. If the old one is back, somebody wrote without
      * the lock, and ours is written again; any other is somebody's, and stays.

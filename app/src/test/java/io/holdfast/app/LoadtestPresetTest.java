@@ -130,7 +130,7 @@ final class LoadtestPresetTest {
         }
     }
 
-    /** What requests of a load begin with can be held by a sidecar that never saw one of them. */
+    /** Prefixes of a load can be held by a sidecar that never saw one of its requests. */
     @Test
     void sharedPrefixOfALoad_isAFileThatASidecarTakes() throws IOException {
         Vertx vertx = Vertx.vertx();
@@ -167,7 +167,7 @@ final class LoadtestPresetTest {
         }
     }
 
-    /** How a server batches what is under way is seen by both, beside each other. */
+    /** Requests under way and requests in one step, beside each other, show how a server batches. */
     @Test
     void requestsUnderWayAndThoseInAStep_areToldOverTime() throws IOException {
         Vertx vertx = Vertx.vertx();

@@ -12,7 +12,7 @@ import java.util.Map;
 /** Counts the prompts that go over prefixes which are held when holds are on, and what of these they found. */
 final class HeldUse {
     /*
-     * What is held is there because it was used a moment ago, and what is released may be held again by another request
+     * A held prefix is there because it was used a moment ago, and a released one may be held again by another request
      * or never. Counted for what is held at the moment, holds would seem to help whatever they do. So the prefixes are
      * chosen before a round of windows begins, by what was held in the round before, and are the same with holds on and
      * off.

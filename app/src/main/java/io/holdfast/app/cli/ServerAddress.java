@@ -6,7 +6,7 @@ import java.net.URI;
 public final class ServerAddress {
     public static final int MOST_PORT = 65_535;
 
-    /** How people write the address, after OpenAI's own. */
+    /** Ending of addresses as people write them, after OpenAI's own. */
     private static final String VERSION_PATH = "/v1";
 
     private ServerAddress() {}

@@ -232,7 +232,7 @@ public final class SidecarCommand implements Callable<Integer> {
         return engine == null ? sources : whatItIs(sources, EngineTarget.named(engine));
     }
 
-    /** What a URL alone leaves open is asked of the engine, as doctor does; until one answers it is taken for an SGLang. */
+    /** Asks the engine for what a URL alone leaves open, as doctor does; takes it for an SGLang until it answers. */
     private ConfigSources whatItIs(ConfigSources sources, EngineTarget target) {
         if (engineType != null) {
             family = Optional.of(engineType);
@@ -254,7 +254,7 @@ public final class SidecarCommand implements Callable<Integer> {
         });
     }
 
-    /** Whether it is known by now what the engine is. */
+    /** Asks what the engine is, unless that is known; returns true if it is known by now. */
     private boolean recognise() {
         if (family.isEmpty()) {
             family = recogniser.flatMap(EngineTarget::recognised);

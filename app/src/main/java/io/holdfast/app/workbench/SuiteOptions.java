@@ -423,7 +423,7 @@ final class SuiteOptions {
                 .and(LegPulse.begin(engine::answered, place.beside()::tell, DAEMONS, environment.clock()));
     }
 
-    /** Whoever wants to hold what requests begin with finds it there, where it is known to the token. */
+    /** Writes the prefixes that requests share, where they are known to the token, as a sidecar takes them. */
     private static void prefixes(LoadFolder files, Place place, ColdLegs cold, List<Suite.Leg> legs) {
         if (place.api().route.sendsTokenIds() && cold.sendsAsDrawn()) {
             files.writePrefixes(legs);

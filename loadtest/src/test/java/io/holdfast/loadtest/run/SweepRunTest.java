@@ -29,13 +29,18 @@ final class SweepRunTest {
     private Path folder = Path.of("");
 
     private Sweep sweep(List<Integer> capacities, int measured, IntFunction<VirtualExperiment> at) {
+        return sweep(capacities, Optional.empty(), measured, at);
+    }
+
+    private Sweep sweep(
+            List<Integer> capacities, Optional<String> placebo, int measured, IntFunction<VirtualExperiment> at) {
         SweepPlan plan = new SweepPlan(
                 "2026-11-25T07:00:00Z",
                 SweepPlan.levels(
                         Map.of(
                                 "capacity",
                                 capacities.stream().map(String::valueOf).toList()),
-                        Optional.empty()),
+                        placebo),
                 Map.of());
         plan.write(folder);
         for (int i = 0; i < measured; i++) {
@@ -78,6 +83,17 @@ final class SweepRunTest {
         assertThat(findings(sweep)).doesNotContain(Finding.REAL);
         assertThat(sweep.levels().getLast().result().verdict().shortfall()).contains(Shortfall.UNEXPLAINED);
         assertThat(sweep.levels().getLast().result().verdict().reason()).contains("with memory to spare");
+    }
+
+    @Test
+    void placeboThatWasDeclared_isOneWhateverItsPressure_andIsSaidToBeUnderPressure() {
+        Sweep sweep = sweep(List.of(1_536, 1_280), Optional.of("1536"), 2, EVEN::withMemory);
+        assertThat(sweep.levels().getFirst().pressure().ratio().orElseThrow())
+                .isGreaterThan(DoseResponse.MOST_PLACEBO_PRESSURE);
+        assertThat(sweep.doseResponse().orElseThrow().levels())
+                .extracting(DoseResponse.Level::placebo)
+                .containsExactly(true, false);
+        assertThat(sweep.notes()).anyMatch(note -> note.startsWith("The placebo was declared, although"));
     }
 
     @Test
