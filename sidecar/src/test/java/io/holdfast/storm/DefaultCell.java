@@ -42,6 +42,7 @@ record DefaultCell(StockEngine engine, int atATime, int answer, Head head, Flood
      * @param before share of users' requests that found the whole head until that round
      * @param after the same in the rounds after it, but for requests that came while holds were off to measure it;
      *     NaN where there is none
+     * @param measured share of the requests in the rounds after it that came while holds were off for that; NaN where none came
      * @param p99 of the time to first token of the prompts that come once, with holds
      * @param p99Without without a sidecar
      * @param own requests of the sidecar's own
@@ -54,6 +55,7 @@ record DefaultCell(StockEngine engine, int atATime, int answer, Head head, Flood
             int firstHold,
             double before,
             double after,
+            double measured,
             double without,
             Duration p99,
             Duration p99Without,
@@ -166,6 +168,7 @@ record DefaultCell(StockEngine engine, int atATime, int answer, Head head, Flood
                 always ? firstHold : 0,
                 share(all.foundBefore, all.before),
                 share(all.foundAfter, all.after),
+                share(all.measured, all.after + all.measured),
                 share(alone.foundBefore + alone.foundAfter, alone.before + alone.after),
                 all.p99(),
                 alone.p99(),
@@ -187,6 +190,7 @@ record DefaultCell(StockEngine engine, int atATime, int answer, Head head, Flood
         private long foundBefore;
         private long after;
         private long foundAfter;
+        private long measured;
         private long[] firstTokens = new long[0];
 
         void add(Seen other) {
@@ -194,6 +198,7 @@ record DefaultCell(StockEngine engine, int atATime, int answer, Head head, Flood
             foundBefore += other.foundBefore;
             after += other.after;
             foundAfter += other.foundAfter;
+            measured += other.measured;
             firstTokens = LongStream.concat(Arrays.stream(firstTokens), Arrays.stream(other.firstTokens))
                     .toArray();
         }
@@ -280,6 +285,8 @@ record DefaultCell(StockEngine engine, int atATime, int answer, Head head, Flood
             } else if (!run.measuring()) {
                 seen.after++;
                 seen.foundAfter += found ? 1 : 0;
+            } else {
+                seen.measured++;
             }
         }
     }
