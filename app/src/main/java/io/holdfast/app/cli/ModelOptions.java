@@ -24,7 +24,11 @@ public final class ModelOptions {
         return Optional.ofNullable(model);
     }
 
-    /** @param first asked where no model is named */
+    /**
+     * Returns the settings with the model that was named, or the first that the server has.
+     *
+     * @param first asked where no model is named
+     */
     public HttpSettings on(HttpSettings http, Supplier<Optional<String>> first) {
         return name().or(first).map(http::withModel).orElse(http);
     }

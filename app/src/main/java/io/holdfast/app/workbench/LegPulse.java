@@ -21,7 +21,11 @@ public final class LegPulse implements BesideLeg {
         this.saying = saying;
     }
 
-    /** @param answered counts requests, those of earlier legs among them */
+    /**
+     * Begins to tell how many requests of a leg were answered.
+     *
+     * @param answered counts requests, those of earlier legs among them
+     */
     public static BesideLeg begin(LongSupplier answered, Consumer<String> said, ThreadFactory threads, RunClock clock) {
         long began = clock.nanos();
         long before = answered.getAsLong();

@@ -43,7 +43,11 @@ public final class SidecarCalls implements AutoCloseable {
         this.token = token;
     }
 
-    /** @throws SidecarException with one sentence, when there is no such address or no such token */
+    /**
+     * Returns a client of the API at an address.
+     *
+     * @throws SidecarException with one sentence, when there is no such address or no such token
+     */
     public static SidecarCalls open(URI api, Optional<String> tokenEnv) {
         if (!"http".equalsIgnoreCase(api.getScheme()) || api.getHost() == null) {
             throw new SidecarException("--sidecar is " + ConfigException.shown(api.toString())

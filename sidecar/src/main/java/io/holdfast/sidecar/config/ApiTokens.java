@@ -12,7 +12,11 @@ import java.util.Optional;
  * @param act for acting
  */
 public record ApiTokens(Optional<Secret> read, Optional<Secret> act) {
-    /** @throws IOException with one sentence, when a token is not in the environment as it has to be */
+    /**
+     * Reads the tokens that the configuration names.
+     *
+     * @throws IOException with one sentence, when a token is not in the environment as it has to be
+     */
     public static ApiTokens of(Listen listen, Map<String, String> environment) throws IOException {
         Optional<Secret> read = token(environment, listen.readTokenEnv(), "listen.readTokenEnv");
         Optional<Secret> act = token(environment, listen.actTokenEnv(), "listen.actTokenEnv");

@@ -78,7 +78,7 @@ public final class EventThread implements AutoCloseable {
             this.onFault = onFault;
         }
 
-        public String fault() {
+        String fault() {
             return fault.get();
         }
 

@@ -23,7 +23,11 @@ import java.util.stream.Collectors;
  */
 public record FleetChange(
         List<EngineConfig> added, List<EngineConfig> removed, Map<EngineConfig, List<ConfigKey>> changed) {
-    /** @throws ConfigException in one sentence, where only a restart of the process gets there */
+    /**
+     * Returns the difference between two configurations.
+     *
+     * @throws ConfigException in one sentence, where only a restart of the process gets there
+     */
     public static FleetChange between(SidecarConfig before, SidecarConfig after) {
         refuseOthers(before, after);
         Map<String, EngineConfig> old = byId(before);

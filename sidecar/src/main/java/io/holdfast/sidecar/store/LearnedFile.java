@@ -88,7 +88,11 @@ public final class LearnedFile {
         this.files = files;
     }
 
-    /** @throws IOException when it is not on the disk; then what was there before still is */
+    /**
+     * Writes a snapshot in place of the one before.
+     *
+     * @throws IOException when it is not on the disk; then what was there before still is
+     */
     public void write(Snapshot snapshot) throws IOException {
         byte[] json = JSON.writeValueAsBytes(Body.of(snapshot));
         byte[] head = String.format(

@@ -54,7 +54,11 @@ public final class LimitFile {
                         : OptionalLong.of(Long.parseLong(written.group(4)))));
     }
 
-    /** @throws IOException with one sentence, when it is not on the disk; then the move must not be made */
+    /**
+     * Writes a move in place of the one before.
+     *
+     * @throws IOException with one sentence, when it is not on the disk; then the move must not be made
+     */
     public void write(LimitRecord move) throws IOException {
         String text = "holdfast limit 1\nstartup " + move.startupBytes() + "\nfrom " + move.from() + "\nto " + move.to()
                 + "\nrequested "

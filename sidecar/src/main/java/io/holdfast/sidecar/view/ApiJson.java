@@ -80,7 +80,11 @@ public final class ApiJson {
         return from + some.size() < count ? answer.put("next", from + some.size()) : answer;
     }
 
-    /** @param why whether the reader may see reasons, which can tell what others' prompts begin with */
+    /**
+     * Returns a hold without its name and source.
+     *
+     * @param why whether the reader may see reasons, which can tell what others' prompts begin with
+     */
     public static JsonObject hold(String engineId, HoldView hold, boolean why) {
         JsonObject json = new JsonObject()
                 .put("id", Long.toString(hold.id()))
@@ -229,12 +233,20 @@ public final class ApiJson {
         }
     }
 
-    /** @param why whether the reader may see the reasons of holds and plans */
+    /**
+     * Returns an engine as it is now.
+     *
+     * @param why whether the reader may see the reasons of holds and plans
+     */
     public static JsonObject engine(EngineLink link, boolean why) {
         return engine(link, link.view(), why);
     }
 
-    /** @param view a picture of the engine that was taken before */
+    /**
+     * Returns an engine as it was in one view.
+     *
+     * @param view a picture of the engine that was taken before
+     */
     public static JsonObject engine(EngineLink link, EngineView view, boolean why) {
         JsonObject engine = engine(link.config(), link.backendName(), view, link.heard(), why)
                 .put(
@@ -393,7 +405,11 @@ public final class ApiJson {
                 .toList());
     }
 
-    /** @param why whether the reader may see reasons, which can tell what others' prompts begin with */
+    /**
+     * Returns one decision.
+     *
+     * @param why whether the reader may see reasons, which can tell what others' prompts begin with
+     */
     public static JsonObject decision(DecisionLog.Decision made, boolean why) {
         JsonObject json = new JsonObject()
                 .put("id", Long.toString(made.id()))
@@ -408,7 +424,11 @@ public final class ApiJson {
         return json.put("blocks", made.blocks()).put("reason", made.reason(why));
     }
 
-    /** @param why whether the reader may see reasons */
+    /**
+     * Returns one page of the shared prefixes.
+     *
+     * @param why whether the reader may see reasons
+     */
     public static JsonObject prefixes(List<PrefixReport> all, int from, int limit, boolean why) {
         return page(
                 "prefixes",

@@ -61,7 +61,11 @@ public record EngineOverview(
         Optional<Conditions> conditions,
         Optional<String> needs) {
 
-    /** @param tokens pinned, by the ledger */
+    /**
+     * Numbers of holds, and the tokens that they hold.
+     *
+     * @param tokens pinned, by the ledger
+     */
     public record HoldCounts(int held, int waiting, int lost, long tokens) {}
 
     /**
@@ -140,7 +144,11 @@ public record EngineOverview(
      */
     public record Saved(Reading share, Reading tokens) {}
 
-    /** @param segments how many kvcached segments this host has */
+    /**
+     * Returns the overview of one engine.
+     *
+     * @param segments how many kvcached segments this host has
+     */
     public static EngineOverview of(EngineWatch watch, int segments, long nanos) {
         EngineLink link = watch.link();
         EngineView view = link.view();
@@ -319,7 +327,11 @@ public record EngineOverview(
                 : Reading.unknown("it needs both residence and reuse time");
     }
 
-    /** @param cost absent before the controller has answered */
+    /**
+     * Returns the share of prompt tokens that were found, and the time that saved.
+     *
+     * @param cost absent before the controller has answered
+     */
     public static Hits hits(List<Sample> samples, EngineReadings readings, Optional<PrefillCost> cost) {
         Reading prompts =
                 EngineWatch.grown(samples, Sample::promptTokens, readings.promptTokens(), "the engine's prompt tokens");
