@@ -195,7 +195,8 @@ class SidecarProcessTest {
                 assertThat(child.errorLine("engines.main.type = ")).endsWith("sglang (--engine)");
                 assertThat(child.errorLine("engines.main.type = ")).endsWith("vllm (--engine)");
                 sidecar.await("/readyz", answer -> answer.status() == 200);
-                assertThat(sidecar.get("/api/v1/engines/main/readings").text()).contains("vllm:");
+                sidecar.await(
+                        "/api/v1/engines/main/readings", answer -> answer.text().contains("vllm:"));
             }
         } finally {
             vertx.close().await();
