@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.holdfast.sidecar.config.SidecarConfig;
 import io.holdfast.sidecar.engine.SharedServices.Seams;
 import io.holdfast.sidecar.fleet.Sidecar;
+import io.holdfast.sidecar.view.Metrics;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Vertx;
@@ -12,6 +13,7 @@ import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -19,11 +21,13 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The page that people read and what a running sidecar exports say the same. */
 class MetricsPageTest {
+    private static final Path PAGE = Path.of("..", "docs", "metrics.md");
     private static final Pattern ROW =
             Pattern.compile("\\| `(\\w+)` \\| (gauge|counter|summary) \\| [^|]+ \\| ([^|]+) \\| ([^|]+) \\|");
     private static final Pattern SAMPLE = Pattern.compile("(\\w+)(?:\\{.*})? \\S+");
@@ -51,6 +55,20 @@ class MetricsPageTest {
         } finally {
             vertx.close().toCompletionStage().toCompletableFuture().join();
         }
+    }
+
+    /** With {@code -Dholdfast.docs=write} the rows of engines' metrics are written into the page. */
+    @Test
+    void rowsOfThePage_areThoseOfTheTable() throws IOException {
+        List<String> rows = Metrics.documented();
+        if ("write".equals(System.getProperty("holdfast.docs"))) {
+            List<String> page = new ArrayList<>(Files.readAllLines(PAGE));
+            Set<String> names = rows.stream().map(row -> row.split("`")[1]).collect(Collectors.toSet());
+            page.removeIf(line -> names.contains(line.startsWith("| `") ? line.split("`")[1] : ""));
+            page.addAll(page.indexOf("|---|---|---|---|---|") + 1, rows);
+            Files.write(PAGE, page);
+        }
+        assertThat(Files.readAllLines(PAGE)).containsAll(rows);
     }
 
     @Test
@@ -82,7 +100,7 @@ class MetricsPageTest {
 
     private static Map<String, Metric> documented() throws IOException {
         Map<String, Metric> documented = new TreeMap<>();
-        for (String line : Files.readAllLines(Path.of("..", "docs", "metrics.md"))) {
+        for (String line : Files.readAllLines(PAGE)) {
             Matcher row = ROW.matcher(line);
             if (row.matches()) {
                 Metric metric = new Metric(row.group(2), row.group(3), row.group(4));
