@@ -188,14 +188,8 @@ final class MetricTable {
                         "requests",
                         "Requests over a shared prefix, by whether they found it in the cache",
                         List.of(
-                                series(
-                                        "result",
-                                        "found",
-                                        link -> link.view().sharing().found()),
-                                series(
-                                        "result",
-                                        "lost",
-                                        link -> link.view().sharing().lost()))),
+                                ofView("result", "found", view -> view.sharing().found()),
+                                ofView("result", "lost", view -> view.sharing().lost()))),
                 counter(
                         "prefix.recomputed.blocks",
                         "blocks",
@@ -214,14 +208,8 @@ final class MetricTable {
                         "requests",
                         "Requests that the sidecar sent to store a prefix or to keep it warm, by result",
                         List.of(
-                                series(
-                                        "result",
-                                        "answered",
-                                        link -> link.view().own().answered()),
-                                series(
-                                        "result",
-                                        "failed",
-                                        link -> link.view().own().failed()))),
+                                ofView("result", "answered", view -> view.own().answered()),
+                                ofView("result", "failed", view -> view.own().failed()))),
                 counter(
                         "late.touches",
                         "requests",
