@@ -7,7 +7,7 @@ import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 
-/** What a running sidecar says of its engines at a glance, asked from another process. */
+/** A running sidecar's overview of its engines, asked from another process. */
 public final class OverviewCalls implements AutoCloseable {
     private final SidecarCalls calls;
 

@@ -30,7 +30,7 @@ public final class SidecarCalls implements AutoCloseable {
             .connectTimeout(CONNECTING)
             .build();
 
-    /** What was answered; the JSON is missing where there was none. */
+    /** An answer; the JSON is missing where there was none. */
     public record Answer(int status, JsonNode json) {
         /** One sentence, as the API gives for whatever it does not do. */
         public String error() {

@@ -43,7 +43,7 @@ public final class Access {
         this.actToken = tokens.act();
     }
 
-    /** Whether nobody at all may act. */
+    /** Returns true if nobody may act. */
     public boolean actingRefused() {
         return actToken.isEmpty() && !listen.loopback();
     }

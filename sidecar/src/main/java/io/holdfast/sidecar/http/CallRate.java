@@ -3,7 +3,7 @@ package io.holdfast.sidecar.http;
 import io.holdfast.sidecar.config.ApiError;
 import java.util.function.LongSupplier;
 
-/** How many calls of one kind are taken: so many a second, and as many as two seconds allow at once; any thread. */
+/** Limit on calls of one kind: so many a second, and at once as many as two seconds allow; for any thread. */
 final class CallRate {
     private final int perSecond;
     private final LongSupplier clock;

@@ -97,7 +97,7 @@ final class ConnectionGuard {
         cut(request.connection());
     }
 
-    /** What to do when the body does not come in time. */
+    /** Sets the refusal that is sent if the body does not come in time. */
     void onBodyLate(HttpServerRequest request, Runnable refusal) {
         Slot slot = slots.get(request.connection());
         if (slot != null) {

@@ -43,7 +43,7 @@ final class EventStreams implements AutoCloseable {
     private final Set<Listener> listeners = ConcurrentHashMap.newKeySet();
     private final AtomicBoolean closed = new AtomicBoolean();
 
-    /** What one listener is to be told. */
+    /** Events that one listener wants. */
     @FunctionalInterface
     interface Source {
         /** The text of the next event, if there is one; asked when the connection takes more. */

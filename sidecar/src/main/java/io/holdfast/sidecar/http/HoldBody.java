@@ -41,7 +41,7 @@ final class HoldBody {
         return asked(new HoldRequest(new long[] {0}, lease));
     }
 
-    /** The same wish for whoever asks. */
+    /** Returns the same wish for another requester. */
     HoldRequest asked(HoldRequest prefix) {
         HoldRequest weighed = measure ? prefix.withWeight(weight).toBeMeasured() : prefix.withWeight(weight);
         return requester.map(weighed::by).orElse(weighed);

@@ -110,7 +110,7 @@ final class HoldRoutes implements HttpApi.Routes {
                 .onFailure(context::fail);
     }
 
-    /** What cannot be told yet is no refusal: the hold waits with the reason, and is met as soon as it can be. */
+    /** Answers a hold that cannot be resolved yet: it waits with the reason, and is met as soon as it can be. */
     private Future<JsonObject> waits(
             RoutingContext context, EngineLink engine, HoldBody asked, ApiError why, RequestBodies.Body body) {
         return api.await(
@@ -208,7 +208,7 @@ final class HoldRoutes implements HttpApi.Routes {
                 + (engine.endsByItself(hold.id()) ? "it ends by itself." : "the ledger keeps it until it is.");
     }
 
-    /** Where the controller runs, it asks on by itself; where it does not, nobody does. */
+    /** Returns the sentence for an unpin without an answer: the controller repeats it while it runs. */
     private String unanswered(EngineLink engine) {
         String fault = thread.fault(engine.controller());
         return fault.isEmpty()

@@ -65,7 +65,7 @@ public final class HttpApi implements AutoCloseable {
     private static final int RESOLVE_SECONDS = 15;
 
     private static final int SWEEP_MILLIS = 250;
-    /** What is made of a body takes several times its bytes for a moment, so only a few are made at once. */
+    /** Limit on bodies that are parsed at once, since each takes several times its bytes for a moment. */
     private static final int WORKERS = 2;
 
     static final String JSON = "application/json";
@@ -73,7 +73,7 @@ public final class HttpApi implements AutoCloseable {
     private static final Pattern BAD_ESCAPE = Pattern.compile("%(?![0-9A-Fa-f]{2})");
     private static final String BODY = "holdfast.body";
     private static final String REPEATED = "holdfast.repeated";
-    /** What a router asks or tells for each of its requests; the last part of the path. */
+    /** Calls that a router makes for each of its requests, by the last part of the path. */
     private static final Set<String> QUERIES =
             Set.of("query", "query_by_hash", "touches", "first-tokens", "explain", "hints");
 
@@ -143,7 +143,7 @@ public final class HttpApi implements AutoCloseable {
                 new PageRoutes((context, type, text) -> send(context, 200, type, text)));
     }
 
-    /** What a server needs to be a door for this API: HTTP/1.1 alone, and as much of a head as fits a few lines. */
+    /** Returns options of a server for this API: HTTP/1.1 alone, and a head of a few lines. */
     public static HttpServerOptions serverOptions(String host, int port) {
         return new HttpServerOptions()
                 .setHost(host)
@@ -274,7 +274,7 @@ public final class HttpApi implements AutoCloseable {
         return received == null ? bodies.receive(context.request()) : Future.succeededFuture(received);
     }
 
-    /** What takes time is made away from the event loop. */
+    /** Runs slow work away from the event loop. */
     <T> Future<T> work(Callable<T> made) {
         return workers.executeBlocking(made, false).map(Objects::requireNonNull);
     }
@@ -283,7 +283,7 @@ public final class HttpApi implements AutoCloseable {
         show(context, JSON, () -> json.get().toBuffer());
     }
 
-    /** What is large is made away from the event loop. */
+    /** Builds a large answer away from the event loop. */
     void show(RoutingContext context, String type, Callable<Buffer> text) {
         work(text).onSuccess(made -> send(context, 200, type, made)).onFailure(context::fail);
     }
@@ -445,7 +445,7 @@ public final class HttpApi implements AutoCloseable {
         send(context.request(), status, type, text);
     }
 
-    /** Of what nobody heard the answer to, it is not known whether it was done: asked again, it is tried again. */
+    /** Forgets a call whose answer nobody received, so that its repetition is carried out. */
     private void forget(RoutingContext context) {
         String key = context.remove(REPEATED);
         if (key != null) {

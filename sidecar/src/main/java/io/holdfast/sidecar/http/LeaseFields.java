@@ -21,7 +21,7 @@ final class LeaseFields {
     private boolean measure;
     private int weight = 1;
 
-    /** Whether this is one of its fields; then it is taken. */
+    /** Takes a field of a lease; returns false for any other. */
     boolean take(String field, JsonParser json) throws IOException {
         switch (field) {
             case "leaseSeconds" -> length = Optional.of(seconds(json, field, HoldBody.LONGEST_LEASE));
@@ -58,7 +58,7 @@ final class LeaseFields {
         return weight;
     }
 
-    /** Whether it may be let go now and then to measure what it does. */
+    /** True if the hold may be released now and then, to measure its effect. */
     boolean measure() {
         return measure;
     }

@@ -155,7 +155,9 @@ final class LeaseRoutes implements HttpApi.Routes {
                                                 .toList()))));
     }
 
-    /** What a use prolongs is kept with the next look. */
+    /**
+     * Returns true if a hint ends the lease of a requested hold; a lease that a use prolongs is kept at the next look.
+     */
     private static boolean ended(HoldView hold, HintBody said) {
         return said.says() == Hint.OVER && hold.origin() == HoldOrigin.REQUESTED;
     }

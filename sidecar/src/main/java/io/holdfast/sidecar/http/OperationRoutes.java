@@ -4,7 +4,7 @@ import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 
-/** Whether the process has started, and reading its configuration anew. */
+/** Routes for health and for reading the configuration again. */
 final class OperationRoutes implements HttpApi.Routes {
     private final HttpApi api;
     private final Operations operations;
@@ -20,7 +20,9 @@ final class OperationRoutes implements HttpApi.Routes {
         router.post("/api/v1/reload").handler(this::reload);
     }
 
-    /** Whoever is answered at all asks a process whose configuration is valid and whose sockets are open. */
+    /**
+     * Answers as soon as the process serves, which it does once its configuration is valid and its sockets are open.
+     */
     private void started(RoutingContext context) {
         api.reply(context, 200, new JsonObject().put("started", true));
     }

@@ -5,12 +5,12 @@ import io.holdfast.sidecar.config.ReloadReport;
 import java.util.List;
 import java.util.Map;
 
-/** What the API offers about the process as a whole. */
+/** Operations on the process as a whole. */
 public interface Operations {
-    /** What a person should know that is about no single engine. */
+    /** Notes for the operator that are about no single engine. */
     List<String> notes();
 
-    /** Which engines of the configuration are not looked after at the moment, and why. */
+    /** Engines of the configuration that are not followed at the moment, each with the reason. */
     Map<String, String> absent();
 
     /**

@@ -47,7 +47,7 @@ final class PageRoutes implements HttpApi.Routes {
         this.files = FILES.stream().collect(Collectors.toMap(Function.identity(), PageRoutes::read));
     }
 
-    /** Whether there is nothing but the page at this path. */
+    /** Returns true if only the page is served at this path. */
     static boolean isPage(String path) {
         return path.equals("/") || path.startsWith(ASSETS);
     }

@@ -33,7 +33,7 @@ import java.util.Set;
 final class PrefixFields {
     static final String WAYS = "tokens, hashes, text, messages (with tools) or an example";
 
-    /** What routers that index several engines call the names that depend on a block's content alone. */
+    /** Routers' name for block hashes that depend on a block's content alone. */
     private static final Set<String> CONTENT_NAMES = Set.of("contentHashes", "content_hashes", "local_hashes");
 
     private static final JsonFactory JSON = JsonFactory.builder()
@@ -114,7 +114,7 @@ final class PrefixFields {
         }
     }
 
-    /** Whether this is one of its fields; then it is taken. */
+    /** Takes a field of a prefix; returns false for any other. */
     boolean take(String field, JsonParser json) throws IOException {
         switch (field) {
             // The second name is that of routers' queries.
@@ -213,7 +213,7 @@ final class PrefixFields {
         return list;
     }
 
-    /** Of a small body a tree can take fifty times the room, so its parts are counted while it grows. */
+    /** Counts the parts of a tree while it grows, since it can take fifty times the room of its body. */
     private static final class Counted extends JsonParserDelegate {
         private final String field;
         private int parts;

@@ -22,8 +22,8 @@ import java.util.Optional;
 import java.util.function.Function;
 
 /**
- * Where a prompt is cached, in the words in which routers ask the indexers of Mooncake and Dynamo. The index is read while
- * events change it; neither waits for the other.
+ * Routes that say where a prompt is cached, in the form of the indexers of Mooncake and Dynamo. The index is read
+ * while events change it; neither waits for the other.
  */
 final class QueryRoutes implements HttpApi.Routes {
     /** Read where it came in: handing it on takes longer. */
@@ -58,7 +58,7 @@ final class QueryRoutes implements HttpApi.Routes {
                 .onFailure(context::fail);
     }
 
-    /** What is asked for, and of whom. */
+    /** A query and the engines that it is about. */
     private static final class Question {
         private Optional<int[]> tokens = Optional.empty();
         private Optional<long[]> hashes = Optional.empty();

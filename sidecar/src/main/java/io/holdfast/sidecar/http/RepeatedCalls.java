@@ -25,7 +25,7 @@ final class RepeatedCalls {
     private static final int LONGEST_ANSWER = 64 << 10;
     private static final int OF_EACH = 512;
 
-    /** What was answered. */
+    /** An answer that was given. */
     record Answer(int status, String type, Buffer text, Optional<String> location) {}
 
     /** One call. */

@@ -49,7 +49,7 @@ final class RouterReportRoutes implements HttpApi.Routes {
                 .onFailure(context::fail);
     }
 
-    /** How many of a call's reports were taken. */
+    /** Number of a call's reports that were taken. */
     private record Taken(int taken, int of) {}
 
     private Future<Taken> tell(EngineLink engine, List<PrefixSource> used) {

@@ -46,7 +46,7 @@ public final class ServedTls {
         }
     }
 
-    /** Whether the files are not those that are shown. */
+    /** Returns true if the files have changed since they were read. */
     public boolean isStale() {
         return !stamp.equals(now());
     }

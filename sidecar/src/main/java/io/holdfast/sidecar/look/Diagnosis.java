@@ -5,7 +5,7 @@ import io.holdfast.sidecar.look.Finding.Status;
 import java.util.List;
 
 /**
- * What an engine can do for Holdfast.
+ * An engine's capabilities for Holdfast.
  *
  * @param engine the engine in a few words
  * @param backend what the sidecar would hold with; {@value #UNKNOWN} where that cannot be told
@@ -24,12 +24,12 @@ public record Diagnosis(String engine, List<Finding> findings, String backend, S
         return !backend.equals(DryRunBackend.NAME) && !backend.equals(UNKNOWN);
     }
 
-    /** Whether something is missing that matters. */
+    /** Returns true if something that matters is missing. */
     public boolean fails() {
         return has(Status.MISSING);
     }
 
-    /** Whether something that matters could not be told. */
+    /** Returns true if something that matters is unknown. */
     public boolean inconclusive() {
         return has(Status.UNKNOWN);
     }

@@ -156,7 +156,7 @@ public final class Doctor {
         return !locked.containsKey(EngineContact.INFO) && !locked.containsKey(EngineContact.MODELS);
     }
 
-    /** What an engine of this kind is started with, so that it publishes its events. */
+    /** Returns the flags with which an engine of this kind publishes its events. */
     public static String eventsFlag(EngineType type) {
         return type == EngineType.SGLANG ? SGLANG_EVENTS : VLLM_EVENTS;
     }
@@ -297,7 +297,7 @@ public final class Doctor {
                 .isPresent();
     }
 
-    /** What is to be done about it stands in a line of its own. */
+    /** Beginning of the mend in a sentence, which is printed on a line of its own. */
     private static final Pattern MEND = Pattern.compile(": (?:start it with|run|use|write) ");
 
     private static String firstClause(String sentence) {
@@ -608,7 +608,7 @@ public final class Doctor {
                         + " follow it and say what it would hold.");
     }
 
-    /** Whether the sidecar would hear what the engine stores and removes. */
+    /** Returns true if the sidecar would hear what the engine stores and removes. */
     private boolean isFollowed() {
         return !underKvcached()
                 && findings.stream()

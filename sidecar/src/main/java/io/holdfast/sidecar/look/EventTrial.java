@@ -25,7 +25,7 @@ final class EventTrial {
     private static final int MOST_PROMPTS = 64;
 
     /**
-     * What came of it.
+     * Outcome of a trial.
      *
      * @param connected ranks whose publisher answered
      * @param ranks all that there are

@@ -10,7 +10,7 @@ import java.util.Optional;
  * @param mend what to start the engine with, or to do, so that it is found better
  */
 public record Finding(Status status, String subject, String text, Optional<String> mend) {
-    /** How it was found. */
+    /** Result of a check. */
     public enum Status {
         OK,
         /** Without it nothing can be followed, decided or measured. */

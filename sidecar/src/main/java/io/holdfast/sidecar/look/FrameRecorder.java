@@ -103,7 +103,7 @@ public final class FrameRecorder implements FrameListener, AutoCloseable {
         write(line);
     }
 
-    /** What is not known is left out. */
+    /** Puts a number, unless it is unknown. */
     private static void number(ObjectNode into, String name, Reading reading) {
         reading.number().ifPresent(value -> into.put(name, value));
     }
@@ -132,7 +132,7 @@ public final class FrameRecorder implements FrameListener, AutoCloseable {
                 + "); make room and record again.");
     }
 
-    /** How many lines were written. */
+    /** Returns the number of lines written. */
     public synchronized long lines() {
         return lines;
     }

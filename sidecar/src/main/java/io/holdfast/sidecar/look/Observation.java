@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 
 /**
- * What was seen of one engine until now.
+ * Figures of one engine so far.
  *
  * @param engine the engine in a few words
  * @param elapsed since it is watched
@@ -89,7 +89,7 @@ public record Observation(
      */
     public record AtOnce(int prompts, long tokens, long eachInFullTokens) {}
 
-    /** How long prompts were. */
+    /** Lengths of prompts. */
     public record Lengths(int prompts, long medianTokens, long ninetiethTokens) {}
 
     /**
@@ -135,7 +135,7 @@ public record Observation(
             String why) {}
 
     /**
-     * What could be done about it.
+     * Advice on the cache.
      *
      * @param backend what the sidecar would hold with
      * @param why it would
@@ -152,7 +152,7 @@ public record Observation(
             OptionalDouble spentSeconds,
             Optional<String> noRoom) {}
 
-    /** Whether nothing was heard, so that there is nothing to judge by. */
+    /** Returns true if no event arrived, so that nothing can be judged. */
     public boolean silent() {
         return requests.batches() == 0;
     }

@@ -201,12 +201,12 @@ public final class Observer implements AutoCloseable {
                 .filter(read -> read.runningRequests().number().isPresent())));
     }
 
-    /** What was seen until now, without a token of any prompt; waits for the thread that applies the events. */
+    /** Returns figures so far, without a token of any prompt; waits for the thread that applies the events. */
     public Observation look() {
         return look(UnstableHead::withoutExample);
     }
 
-    /** The same with two requests of each finding, as texts where the engine's tokenizer gives them. */
+    /** Returns them with two requests of each finding, as texts where the engine's tokenizer gives them. */
     public Observation lookWithExamples() {
         return look(texts::of);
     }
@@ -289,7 +289,7 @@ public final class Observer implements AutoCloseable {
                 holding(all, view.budget(), traffic, block, cost.seconds((double) again)));
     }
 
-    /** How many there are on this machine, where the engine is on it. */
+    /** Returns the number of kvcached segments on this machine, where the engine is on it. */
     private OptionalInt segments() {
         return contact.config().onThisHost()
                 ? OptionalInt.of(SegmentReader.find(SegmentReader.directory()).size())
@@ -330,7 +330,7 @@ public final class Observer implements AutoCloseable {
                 report.why());
     }
 
-    /** Of nested prefixes one request keeps all, so only those count from which none goes on. */
+    /** Counts only prefixes from which none goes on, since a request of nested prefixes keeps all of them. */
     private Holding holding(List<PrefixReport> all, Budget budget, Traffic traffic, double block, OptionalDouble lost) {
         List<PrefixReport> worth =
                 all.stream().filter(each -> each.prefix().worthHolding()).toList();

@@ -80,7 +80,7 @@ public final class HoldFile implements Closeable {
         return opened;
     }
 
-    /** By how much the clock on the wall was set back since, at least: what was written in the future tells. */
+    /** Least time by which the wall clock was set back, as lines from the future show. */
     public static Duration setBack(Path directory, String engineId, Instant now) {
         Path written = new HoldFile(directory, engineId, LedgerFiles.SYSTEM).file;
         try {
@@ -92,7 +92,7 @@ public final class HoldFile implements Closeable {
         }
     }
 
-    /** How many holds the file of one engine has by now, whoever writes it; 0 where there is none that can be read. */
+    /** Returns the number of holds in the file of one engine, whoever writes it; 0 where none can be read. */
     public static int count(Path directory, String engineId, Instant now) {
         HoldFile looked = new HoldFile(directory, engineId, LedgerFiles.SYSTEM);
         try {
@@ -107,7 +107,7 @@ public final class HoldFile implements Closeable {
                 .count();
     }
 
-    /** Those that are kept, oldest first. */
+    /** Returns the holds that are kept, oldest first. */
     public synchronized List<KeptHold> kept() {
         return List.copyOf(kept.values());
     }

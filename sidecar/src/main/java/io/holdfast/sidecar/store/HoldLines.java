@@ -38,7 +38,7 @@ final class HoldLines {
 
     private HoldLines() {}
 
-    /** What a line says. */
+    /** Content of a line. */
     sealed interface Line {
         record Head(int version) implements Line {
             boolean known() {

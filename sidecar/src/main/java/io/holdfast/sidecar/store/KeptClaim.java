@@ -7,7 +7,7 @@ import java.time.Duration;
 import java.time.Instant;
 
 /**
- * What one requester wants of a hold, by the clock on the wall.
+ * One requester's claim on a hold, by the wall clock.
  *
  * @param requester empty for somebody without a name
  * @param measured whether it lets the hold go now and then to be measured
@@ -19,17 +19,17 @@ public record KeptClaim(String requester, Lease lease, int weight, boolean measu
     private static final Duration MOST_GRAIN = Duration.ofSeconds(60);
     private static final int GRAINS_A_LEASE = 20;
 
-    /** Of somebody without a name, and of which nothing is known but its end. */
+    /** Returns a claim without a requester, of which only its end is known. */
     static KeptClaim until(Instant end) {
         return until(end, false);
     }
 
-    /** The same of one who may let it be measured. */
+    /** Returns such a claim that may be measured. */
     public static KeptClaim until(Instant end, boolean measured) {
         return new KeptClaim("", Lease.absolute(Lease.LONGEST), 1, measured, end, end.plus(Lease.LONGEST));
     }
 
-    /** What this asks for from now on. */
+    /** Returns the claim that a request makes, counted from now. */
     public static KeptClaim of(HoldRequest asked, Instant now) {
         return new KeptClaim(
                 asked.requester(),
@@ -50,14 +50,14 @@ public record KeptClaim(String requester, Lease lease, int weight, boolean measu
                 now.plus(claim.leftAtMost()));
     }
 
-    /** The same where a lease can last so long from now; else cut to the longest that there is. */
+    /** Returns the claim as it is if a lease can last so long from now; else cut to the longest lease. */
     KeptClaim within(Instant now) {
         Instant end = earlier(until, now.plus(Lease.LONGEST));
         Instant cap = earlier(last.isBefore(end) ? end : last, end.plus(Lease.LONGEST));
         return new KeptClaim(requester, lease, weight, measured, end, cap);
     }
 
-    /** The same after the clock on the wall was set back by so much, so that it ends no later than was promised. */
+    /** Returns the claim moved back with the wall clock, so that it ends no later than was promised. */
     KeptClaim setBack(Duration by) {
         return new KeptClaim(requester, lease, weight, measured, until.minus(by), last.minus(by));
     }
@@ -72,8 +72,9 @@ public record KeptClaim(String requester, Lease lease, int weight, boolean measu
     }
 
     /**
-     * Whether it need not be written again when this is what it is by now. What is used all the time is prolonged all the
-     * time, and a disk is no place for that: after a crash a lease may end so much too early.
+     * Returns true if this claim need not be written again now that it has become the given one. What is used all the
+     * time is prolonged all the time, and a disk is no place for that: after a crash a lease may end so much too
+     * early.
      */
     public boolean isAbout(KeptClaim other) {
         Duration grain = lease.length().dividedBy(GRAINS_A_LEASE);

@@ -41,7 +41,7 @@ public record KeptHold(
         return new KeptHold(id, name, declaration, others, model, blocks, tokens, asked);
     }
 
-    /** Whether it waits until the engine shows how it names the blocks of what was asked for. */
+    /** True while the hold waits for the engine to show how it names the blocks. */
     public boolean unnamed() {
         return blocks.length == 0;
     }

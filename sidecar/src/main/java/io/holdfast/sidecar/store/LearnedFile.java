@@ -18,7 +18,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.zip.CRC32C;
 
-/** What was learned of one engine, as a file that is replaced as a whole and only its owner reads. */
+/** Facts learned about one engine, in a file that is replaced as a whole and that only its owner reads. */
 public final class LearnedFile {
     /*
      * One line says what follows and how to tell whether all of it is there: form, version of what was learned, checksum and
@@ -42,7 +42,7 @@ public final class LearnedFile {
     private final LedgerFiles files;
 
     /**
-     * What one file has.
+     * Content of one file.
      *
      * @param engine of which engine
      * @param since when learning began
@@ -50,7 +50,7 @@ public final class LearnedFile {
      */
     public record Snapshot(EngineIdentity engine, Instant since, Instant taken, Learned learned) {}
 
-    /** The same for JSON. */
+    /** Fields of the file for JSON. */
     private record Body(
             String address, String resolved, String model, long sinceMillis, long takenMillis, Learned learned) {
         static Body of(Snapshot snapshot) {
@@ -73,7 +73,7 @@ public final class LearnedFile {
         }
     }
 
-    /** What reading came to. */
+    /** Result of reading. */
     public sealed interface Found {
         record Nothing() implements Found {}
 

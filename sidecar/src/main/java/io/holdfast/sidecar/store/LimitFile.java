@@ -31,7 +31,7 @@ public final class LimitFile {
     }
 
     /**
-     * What an earlier process wrote; absent where none did.
+     * Returns the record of an earlier process; absent where there is none.
      *
      * @throws IOException with one sentence, when it is there and cannot be read
      */

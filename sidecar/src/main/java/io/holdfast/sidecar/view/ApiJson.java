@@ -214,7 +214,7 @@ public final class ApiJson {
                                 + " nothing.");
     }
 
-    /** By what a hold was asked for, for whoever may see texts of prompts. */
+    /** Adds the source of a hold, for readers who may see texts of prompts. */
     private static void putAsked(JsonObject hold, PrefixSource asked) {
         switch (asked) {
             case PrefixSource.Text text -> hold.put("text", text.text());
@@ -578,7 +578,7 @@ public final class ApiJson {
                 .put("percent", percent(segment));
     }
 
-    /** As kvtop has it, with one decimal. */
+    /** Returns the percentage as kvtop prints it, with one decimal. */
     private static double percent(Segment segment) {
         return Math.rint(1_000.0 * (segment.usedBytes() + segment.preallocatedBytes()) / segment.limitBytes()) / 10;
     }

@@ -11,14 +11,14 @@ import java.util.OptionalDouble;
 import java.util.OptionalInt;
 
 /**
- * What has to be so that holds pay, or moving memory between engines does, and whether it is so here.
+ * Conditions under which holds pay, or moving memory between engines does, each with whether it is met here.
  *
  * @param pressure blocks are evicted before they are used again
  * @param models several engines of this host take memory from one pool, as far as kvcached's segments tell
  * @param lengths prompts are of different lengths
  */
 public record Conditions(Condition pressure, Condition models, Condition lengths) {
-    /** Of all reuses: fewer that come too late are chance. */
+    /** Share of all reuses below which those that come too late are chance. */
     private static final double LATE_BY_CHANCE = 0.02;
     /** A cache that has removed nothing for so long is not short of room; for less, nobody knows. */
     private static final Duration LONG_ENOUGH = Duration.ofMinutes(30);
@@ -26,7 +26,7 @@ public record Conditions(Condition pressure, Condition models, Condition lengths
     private static final int FEW_PROMPTS = 20;
     private static final double VARYING = 2;
 
-    /** Whether one of them holds. */
+    /** Answer to one condition. */
     public enum Answer {
         YES,
         NO,
@@ -41,7 +41,7 @@ public record Conditions(Condition pressure, Condition models, Condition lengths
     public record Condition(Answer answer, String why) {}
 
     /**
-     * By what was measured.
+     * Judges by measurements.
      *
      * @param capacityTokens of the cache; empty where the engine does not tell
      * @param segments how many kvcached segments this host has; empty where the engine is on another one
@@ -137,7 +137,7 @@ public record Conditions(Condition pressure, Condition models, Condition lengths
                         lengths.ninetieth()));
     }
 
-    /** What follows for both, in a sentence each. */
+    /** Returns the conclusion for each of both, as a sentence. */
     public String advice() {
         return holds() + " " + moves();
     }
@@ -166,7 +166,7 @@ public record Conditions(Condition pressure, Condition models, Condition lengths
                 : "Whether moving memory between engines can is not known.";
     }
 
-    /** As a reading: a number with its source, or why there is none. */
+    /** Returns the JSON of a reading: a number with its source, or the reason why there is none. */
     static Reading demand(Traffic traffic, long tokens, long nanos) {
         return traffic.demand().prompts() == 0
                 ? Reading.unknown("no request was under way in the last minute whose prompt was seen")

@@ -60,20 +60,20 @@ public final class DecisionLog {
             int blocks,
             String reason,
             String open) {
-        /** What a decision can be about. */
+        /** Subjects of decisions. */
         enum About {
             HOLD,
             PREFIX,
             ENGINE
         }
 
-        /** What this reader may read of the reason. */
+        /** Returns the reason as far as this reader may see it. */
         String reason(boolean why) {
             return why || open.isEmpty() ? reason : open;
         }
     }
 
-    /** What an engine showed at the last look. */
+    /** An engine's state at the last look. */
     private static final class Seen {
         private Map<Long, String> holds = new HashMap<>();
         private final Map<Long, String> prefixes = new LinkedHashMap<>(16, 0.75f, true) {
@@ -204,7 +204,7 @@ public final class DecisionLog {
         engines.keySet().retainAll(followed);
     }
 
-    /** What came after one that a reader had last, the oldest first. */
+    /** Returns decisions after the one that a reader had last, oldest first. */
     public synchronized List<Decision> after(long id, int limit) {
         List<Decision> found = new ArrayList<>();
         Iterator<Decision> newestFirst = last.descendingIterator();
@@ -218,7 +218,7 @@ public final class DecisionLog {
         return found.size() > limit ? List.copyOf(found.subList(0, limit)) : found;
     }
 
-    /** What came before one, the newest first. */
+    /** Returns decisions before one, newest first. */
     public synchronized List<Decision> before(long id, int limit, Optional<String> engine) {
         List<Decision> found = new ArrayList<>();
         Iterator<Decision> newestFirst = last.descendingIterator();
@@ -236,7 +236,7 @@ public final class DecisionLog {
         return newest;
     }
 
-    /** Whether some that came after this one are not kept any more. */
+    /** Returns true if some decisions after this one are not kept any more. */
     public synchronized boolean forgotAfter(long id) {
         return !last.isEmpty() && id < last.getFirst().id - 1;
     }

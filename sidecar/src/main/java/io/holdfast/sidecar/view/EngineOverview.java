@@ -83,7 +83,7 @@ public record EngineOverview(
     }
 
     /**
-     * How tight the cache is.
+     * Tightness of the cache.
      *
      * @param demandTokens what the prompts ask of the cache that were under way at once, what they share counted once
      * @param demandEachInFullTokens the same with each of them counted in full
@@ -104,7 +104,7 @@ public record EngineOverview(
             Reading waiting) {}
 
     /**
-     * What requests found in the cache within the last minutes.
+     * Cached share of requests within the last minutes.
      *
      * @param span how much time that is
      * @param savedSeconds time that the engine would have taken to compute the cached tokens, at its measured cost of a token
@@ -180,7 +180,7 @@ public record EngineOverview(
                 needs(view, unready, link.capabilities()));
     }
 
-    /** How much somebody should look at it, the more the smaller. */
+    /** Order of attention: the smaller, the more urgent. */
     int urgency() {
         if (verdict.word() == Verdict.Word.HARMS) {
             return 0;
@@ -355,7 +355,9 @@ public record EngineOverview(
                 EngineWatch.grown(samples, Sample::requests, readings.ttftCount(), "the engine's count of requests"));
     }
 
-    /** Those that somebody told of are among the invisible ones. */
+    /**
+     * Returns the requests that found a shared prefix, without those that somebody reported: they are invisible ones.
+     */
     private static long found(Sample sample) {
         return sample.sharing().found() - sample.sharing().told();
     }

@@ -21,7 +21,7 @@ public final class OtherSegments {
         this.engines = engines;
     }
 
-    /** As they are now, in the order of their names. */
+    /** Returns them as they are now, in the order of their names. */
     public List<JsonObject> now() {
         Set<Path> known = engines.values().stream()
                 .flatMap(engine -> engine.limit().stream())

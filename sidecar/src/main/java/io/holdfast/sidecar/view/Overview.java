@@ -38,7 +38,7 @@ public record Overview(
     private static final int MOST_PREFIXES = 20;
     private static final int MOST_DECISIONS = 20;
 
-    /** What was written already. */
+    /** Documents written so far. */
     static final class Texts {
         private final Map<String, String> made = new ConcurrentHashMap<>();
     }
@@ -84,7 +84,7 @@ public record Overview(
         return "\"mayAct\":" + why + ",\"engines\":" + all + ",\"detail\":" + one + "}";
     }
 
-    /** The same as a document, with its time. */
+    /** Returns the document with its time. */
     public String document(String text) {
         return "{\"at\":\"" + at + "\"," + text;
     }
@@ -239,7 +239,7 @@ public record Overview(
         return json;
     }
 
-    /** What part of the prompts was cached between each two samples; left out where no prompt came. */
+    /** Returns the cached share of prompts between each two samples; left out where no prompt came. */
     private static JsonArray shares(List<Sample> samples) {
         JsonArray shares = new JsonArray();
         for (int i = 1; i < samples.size(); i++) {
@@ -257,7 +257,7 @@ public record Overview(
         return shares;
     }
 
-    /** As elsewhere, but for times that go on by themselves: those would make every second a change. */
+    /** Returns a hold without times that pass on their own, which would make every second a change. */
     private static JsonObject hold(EngineLink link, HoldView hold, boolean why) {
         JsonObject json = ApiJson.hold(link, hold, why);
         json.remove("provenSecondsAgo");

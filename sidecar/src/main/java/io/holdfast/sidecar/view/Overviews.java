@@ -23,10 +23,10 @@ import org.slf4j.LoggerFactory;
  */
 public final class Overviews {
     private static final Logger LOG = LoggerFactory.getLogger(Overviews.class);
-    /** Of a name of its own, so that summaries can be had where little else is logged. */
+    /** Logger with a name of its own, so that summaries can be had where little else is logged. */
     private static final Logger SUMMARY = LoggerFactory.getLogger("io.holdfast.summary");
 
-    /** How often {@link #look} is to be called. */
+    /** Interval at which {@link #look} is called. */
     public static final Duration LOOKS = Duration.ofMillis(500);
 
     private static final Duration LASTS = Duration.ofMillis(900);
