@@ -57,8 +57,9 @@ final class PagesTest {
                 .collect(Collectors.toCollection(TreeSet::new));
         List<Set<String>> commands = new ArrayList<>();
         collect(new CommandLine(new Holdfast()), "holdfast", commands);
-        assertThat(commands).hasSizeGreaterThan(20).allSatisfy(names -> assertThat(documented)
-                .containsAnyElementsOf(names));
+        assertThat(commands)
+                .hasSizeGreaterThan(20)
+                .allSatisfy(names -> assertThat(documented).containsAnyElementsOf(names));
         assertThat(commands.stream().flatMap(Set::stream)).containsAll(documented);
     }
 
@@ -114,7 +115,9 @@ final class PagesTest {
 
     private static List<Path> docs() throws IOException {
         try (Stream<Path> files = Files.list(DOCS)) {
-            return files.filter(file -> file.toString().endsWith(".md")).sorted().toList();
+            return files.filter(file -> file.toString().endsWith(".md"))
+                    .sorted()
+                    .toList();
         }
     }
 }
