@@ -25,7 +25,7 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.FieldSource;
 
-/** What embedders compile against does not change by the way. docs/embedding.md says what belongs to it. */
+/** What embedders compile against does not change by the way. docs/embed.md says what belongs to it. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ApiListingTest {
     private static final String WRITE = "holdfast.api";
@@ -106,7 +106,7 @@ class ApiListingTest {
 
     @Test
     void theRule_isWhatThePageSays() throws IOException {
-        String page = Files.readString(Path.of("..", "docs", "embedding.md"));
+        String page = Files.readString(Path.of("..", "docs", "embed.md"));
 
         assertThat(FOR_EMBEDDERS).allSatisfy(name -> assertThat(page).contains("`" + name + "`"));
     }

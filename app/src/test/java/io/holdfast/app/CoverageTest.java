@@ -20,11 +20,12 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** Holds the page of coverage to the tests that it names, and its sums to its tables. */
+/** Holds the list of coverage, {@code coverage.md}, to the tests that it names, and its sums to its tables. */
 final class CoverageTest {
     private static final Pattern HEADING = Pattern.compile("(?m)^##? ");
     private static final Path ROOT = Path.of(System.getProperty("maven.multiModuleProjectDirectory", ".."));
     private static final Path TESTS = Path.of("src", "test", "java");
+    private static final Path COVERAGE = Path.of("src", "test", "resources", "io", "holdfast", "app", "coverage.md");
     private static final List<String> STATES = List.of("works", "thin", "open");
     private static final Pattern ID = Pattern.compile("S[0-4]-\\d\\d");
     private static final Pattern TOLD_ROW = Pattern.compile("(?m)^\\| *(S\\S*) *\\|");
@@ -160,9 +161,7 @@ final class CoverageTest {
 
     private static List<Section> sections() throws IOException {
         List<Section> sections = new ArrayList<>();
-        for (String part : HEADING.splitAsStream(
-                        Files.readString(ROOT.resolve("docs").resolve("coverage.md")))
-                .toList()) {
+        for (String part : HEADING.splitAsStream(Files.readString(COVERAGE)).toList()) {
             if (!part.isBlank()) {
                 List<Row> rows = part.lines()
                         .filter(line -> TOLD_ROW.matcher(line).find())

@@ -38,7 +38,7 @@ final class KeptRunsTest {
     @Test
     void printedRuns_areWhatAnalyzePrintsOfTheKeptJournals() throws IOException {
         Matcher printed =
-                PRINTED.matcher(page + Files.readString(ROOT.resolve("docs").resolve("plans.md")));
+                PRINTED.matcher(page + Files.readString(ROOT.resolve("docs").resolve("judge-a-change.md")));
         int blocks = 0;
         while (printed.find()) {
             String told = CommandRun.by(

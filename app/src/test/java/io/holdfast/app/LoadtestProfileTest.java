@@ -17,7 +17,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Tables of profilers by command, and the command lines of the page about them. */
 class LoadtestProfileTest {
-    private static final Path PAGE = Path.of("..", "docs", "profiling.md");
+    private static final Path PAGE = Path.of("..", "docs", "workbench.md");
     private static final Pattern BLOCK = Pattern.compile("(?ms)^```sh\\n(.*?)^```");
 
     /** What it was told, a line each; then the program behind its own options is left alone. */

@@ -10,12 +10,12 @@ import java.nio.file.Path;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The pages on starting an engine name the flags that {@code doctor} asks for, and links that are there. */
+/** The page on starting engines names the flags that {@code doctor} asks for, and links that are there. */
 class EnginePagesTest {
     private static final Path DOCS = Path.of("..", "docs");
 
     @ParameterizedTest
-    @CsvSource({"sglang.md, SGLANG", "vllm.md, VLLM"})
+    @CsvSource({"beside-sglang-and-vllm.md, SGLANG", "beside-sglang-and-vllm.md, VLLM"})
     void page_hasTheEventFlagThatDoctorNames(String page, EngineType type) throws IOException {
         String text = Files.readString(DOCS.resolve(page));
 

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Whoever is woken by an alarm, or reads a reason of /readyz, finds its cause and its mend. */
 class OperationsPageTest {
-    private static final Path PAGE = Path.of("..", "docs", "operations.md");
+    private static final Path PAGE = Path.of("..", "docs", "operate.md");
     private static final List<Path> SOURCES = List.of(
             Path.of("src", "main", "java"),
             Path.of("..", "controller-core", "src", "main", "java"),

@@ -76,7 +76,7 @@ public final class Sidecar implements AutoCloseable {
     private static final int SERVER_SECONDS = 3;
     /** Not two a core: each has buffers of its own, and the API has little to do. */
     private static final int EVENT_LOOPS = 2;
-    /** Of memory, with automatic holds: docs/operations.md says where that comes from. */
+    /** Of memory, with automatic holds: docs/operate.md says where that comes from. */
     private static final int LEAST_MEBIBYTES = 256;
     /** An event loop that stood still for less is not told. */
     static final int STANDSTILL_SECONDS = 10;

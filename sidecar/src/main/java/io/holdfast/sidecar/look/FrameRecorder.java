@@ -23,7 +23,7 @@ import java.util.Optional;
 
 /**
  * A file that an engine's events and numbers are appended to, so that they can be looked at later; a JSON object in each
- * line, as docs/observe.md describes them.
+ * line, as docs/policy.md describes them.
  *
  * <p>A disk that fails ends the recording, never what is recorded.
  */

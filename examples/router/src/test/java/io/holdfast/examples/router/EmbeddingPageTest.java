@@ -41,7 +41,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What docs/embedding.md shows compiles, and does what the page says. */
+/** What docs/embed.md shows compiles, and does what the page says. */
 class EmbeddingPageTest {
     private static final Path ROOT = Path.of("..", "..");
     private static final Pattern BLOCK = Pattern.compile("```(java|xml)\n(.*?)```", Pattern.DOTALL);
@@ -59,7 +59,7 @@ class EmbeddingPageTest {
             }
         }
         sources.append(flat(Files.readString(ROOT.resolve("examples/standalone/pom.xml"))));
-        for (String page : List.of("docs/embedding.md", "README.md")) {
+        for (String page : List.of("docs/embed.md", "README.md")) {
             Matcher blocks = BLOCK.matcher(Files.readString(ROOT.resolve(page)));
             int count = 0;
             while (blocks.find()) {
