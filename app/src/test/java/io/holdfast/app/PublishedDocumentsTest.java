@@ -104,7 +104,7 @@ class PublishedDocumentsTest {
                 .contains("3 of 15 printed changes are not what the numbers give")
                 .contains("printed +874 %, and the numbers give +874.7 %")
                 .as("a batch sweep without a unit")
-                .contains("Take batch 16: it is within 5 % of the best before it (batch 20)")
+                .contains("stay at batch 16 (318.1 tok/s), which is within 5 % of the best, batch 20 (326.2)")
                 .contains("'Throughput': without a unit, taken in tok/s, as elsewhere in the document.")
                 .as("a setting that sentences tell")
                 .contains("prefix_caching, Qwen3: Qwen3 ran with blocks 1536 here and with blocks 1024 elsewhere")

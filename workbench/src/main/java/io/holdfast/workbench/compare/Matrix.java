@@ -307,10 +307,7 @@ public record Matrix(
                         .max()
                         .orElse(0);
                 said.add(variant + " is ahead in " + won.size() + " of " + led.size() + " cells, by "
-                        + (Percents.whole(least).equals(Percents.whole(most))
-                                ? Percents.whole(least)
-                                : Percents.whole(least).replace(" %", "") + " to " + Percents.whole(most))
-                        + ".");
+                        + Percents.range(least, most) + ".");
                 trends(variant, won, said);
             }
         }

@@ -29,6 +29,9 @@ public record Scaling(String over, double reference, List<Metric> metrics, List<
     /** Below this efficiency devices are better used otherwise. */
     public static final double AVOID_BELOW = 0.5;
 
+    /** The same for people. */
+    public static final String LIMIT = Percents.whole(AVOID_BELOW).replace("+", "");
+
     /**
      * One size.
      *
@@ -201,17 +204,17 @@ public record Scaling(String over, double reference, List<Metric> metrics, List<
                 .filter(row -> row.isToAvoid(throughput).orElse(false))
                 .forEach(row -> said.add("AVOID " + row.label(over) + ": efficiency "
                         + Percents.plain(row.efficiency(throughput).getAsDouble()) + ", below "
-                        + Percents.whole(AVOID_BELOW).replace("+", "")
+                        + LIMIT
                         + (row.runs() < Change.FEWEST ? ", single run" : "")
                         + "."));
         larger.stream()
                 .filter(row -> row.isToAvoid(throughput).isEmpty())
                 .forEach(row -> said.add("Undecided whether to avoid " + row.label(over)
                         + ": the interval of its efficiency contains "
-                        + Percents.whole(AVOID_BELOW).replace("+", "") + "."));
+                        + LIMIT + "."));
         said.add("Rule: efficiency is the ratio of throughput over the ratio of " + over + " to the reference row ("
                 + over + "=" + Matrix.plain(reference) + "); below "
-                + Percents.whole(AVOID_BELOW).replace("+", "") + " avoid it.");
+                + LIMIT + " avoid it.");
         return said;
     }
 }
