@@ -144,8 +144,8 @@ class PublishedDocumentsTest {
                 "throughput,ttft_p50,ttft_p99,itl_p50,itl_p99");
         assertThat(told.code()).isEqualTo(ExitCode.OK);
         assertThat(percents(told, "output throughput")).containsExactly("+25", "+26", "+8");
-        assertThat(percents(told, "TTFT P50")).containsExactly("-55", "-45", "-30");
-        assertThat(percents(told, "TTFT P99")).containsExactly("-55", "-44", "-33");
+        assertThat(percents(told, "TTFT P50")).containsExactly("\u221255", "\u221245", "\u221230");
+        assertThat(percents(told, "TTFT P99")).containsExactly("\u221255", "\u221244", "\u221233");
         assertThat(percents(told, "ITL P50")).containsExactly("+24", "+22", "+22");
         assertThat(percents(told, "ITL P99")).containsExactly("+205", "+163", "+38");
     }
@@ -204,7 +204,7 @@ class PublishedDocumentsTest {
                 .filter(line -> line.startsWith("| " + metric))
                 .findFirst()
                 .orElseThrow();
-        return java.util.regex.Pattern.compile("\\*\\*(\\S+) %\\*\\*")
+        return java.util.regex.Pattern.compile("\\((\\S+) %\\)")
                 .matcher(row)
                 .results()
                 .map(match -> match.group(1));

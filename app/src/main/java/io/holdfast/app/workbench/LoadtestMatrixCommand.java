@@ -125,8 +125,11 @@ public final class LoadtestMatrixCommand implements Callable<Integer> {
                         : "who is ahead of " + String.join(", ", matrix.variants()));
         if (markdown) {
             StringBuilder text = new StringBuilder("### ").append(title).append("\n\n");
-            ComparisonText.table(table, text);
-            out.print(text);
+            for (int row = 0; row < table.size(); row++) {
+                text.append("| ").append(String.join(" | ", table.get(row))).append(" |\n");
+                text.append(row > 0 ? "" : "|---".repeat(table.getFirst().size()) + "|\n");
+            }
+            out.println(text);
             statements(matrix, what).forEach(line -> out.println("- " + line));
         } else {
             TerminalText terminal = TerminalText.plain(out);

@@ -60,6 +60,13 @@ public record Comparison(
             return groups.getFirst().orElseThrow();
         }
 
+        /** Returns the label without the name of its workload, unless that is all. */
+        public String detail() {
+            return label.equals(workload)
+                    ? label
+                    : label.substring(workload.length()).strip();
+        }
+
         /**
          * Returns the change in a file from 1 on; absent where it has no counterpart or one of them lacks the metric.
          */
@@ -219,7 +226,8 @@ public record Comparison(
             return Optional.empty();
         }
         String told = changes.stream()
-                .map(placed -> Percents.plainSigned(placed.change().share().orElseThrow()) + " " + detail(placed.row()))
+                .map(placed -> Percents.plainSigned(placed.change().share().orElseThrow()) + " "
+                        + placed.row().detail())
                 .collect(Collectors.joining(", "));
         List<Placed> bySize = changes.stream()
                 .sorted(Comparator.comparingDouble(
@@ -231,23 +239,17 @@ public record Comparison(
                 && size(first) > margin;
         if (findings.contains(Finding.BETTER)) {
             return Optional.of(workload + ", " + metric.title() + ": mixed signs, so nothing holds for all (" + told
-                    + ")" + (ofOne ? "; the regression is that of " + detail(first.row()) + " alone." : "."));
+                    + ")"
+                    + (ofOne ? "; the regression is that of " + first.row().detail() + " alone." : "."));
         }
         return ofOne
-                ? Optional.of(workload + ", " + metric.title() + ": the regression is that of " + detail(first.row())
-                        + " alone (" + told + ").")
+                ? Optional.of(workload + ", " + metric.title() + ": the regression is that of "
+                        + first.row().detail() + " alone (" + told + ").")
                 : Optional.empty();
     }
 
     private static double size(Placed placed) {
         return Math.abs(placed.change().logRatio().orElseThrow());
-    }
-
-    /** A row without its workload's name. */
-    private static String detail(Row row) {
-        return row.label().equals(row.workload())
-                ? row.label()
-                : row.label().substring(row.workload().length()).strip();
     }
 
     private static Optional<String> meanAgainstMedian(Row row, int file) {

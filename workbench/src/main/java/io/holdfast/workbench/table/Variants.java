@@ -2,7 +2,6 @@ package io.holdfast.workbench.table;
 
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.measure.Metric;
-import io.holdfast.loadtest.report.Document.Axis;
 import io.holdfast.loadtest.report.Document.Plot;
 import io.holdfast.loadtest.report.Document.Point;
 import io.holdfast.loadtest.report.Document.Series;
@@ -18,7 +17,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
-import java.util.function.ToDoubleFunction;
 import java.util.stream.Collectors;
 
 /** Variants of one server side by side: what more devices give, and which of two is ahead. */
@@ -69,16 +67,8 @@ final class Variants {
                 .toList();
         return points.isEmpty()
                 ? Optional.empty()
-                : Optional.of(new Plot(
-                        "",
-                        "",
-                        Axis.linear("TP", most(points, point -> -point.x()) * -1, most(points, Point::x), "%.0f"),
-                        Axis.linear("output throughput (tok/s)", 0, most(points, Point::y), "%.0f"),
-                        List.of(new Series("", "", Shape.MARKS, points))));
-    }
-
-    private static double most(List<Point> points, ToDoubleFunction<Point> of) {
-        return points.stream().mapToDouble(of).max().orElseThrow();
+                : Optional.of(Scaling.plot(
+                        "TP", "output throughput (tok/s)", List.of(new Series("", "", Shape.MARKS, points))));
     }
 
     /** Returns the places that tell their devices and their throughput; none where there is only one. */
