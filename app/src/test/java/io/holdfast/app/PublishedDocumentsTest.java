@@ -164,19 +164,19 @@ class PublishedDocumentsTest {
         assertThat(throughput.out().lines())
                 .contains(
                         "| workload | model=Llama | model=Qwen3 | model=Gemma3 |",
-                        "| baseline | (-38 %) | (-35 %) | (-42 %) |",
-                        "| continuous_batching | (-16 %) | (-41 %) | (-5 %) |",
-                        "| paged_attention | (-8 %) | (-46 %) | (+3 %) |",
-                        "| chunked_prefill | (-2 %) | (+5 %) | (-5 %) |",
-                        "| prefix_caching | (0 %) | (-14 %) | (+2 %) |");
+                        "| baseline | (\u221238 %) | (\u221235 %) | (\u221242 %) |",
+                        "| continuous\\_batching | (\u221216 %) | (\u221241 %) | (\u22125 %) |",
+                        "| paged\\_attention | (\u22128 %) | (\u221246 %) | (+3 %) |",
+                        "| chunked\\_prefill | (\u22122 %) | (+5 %) | (\u22125 %) |",
+                        "| prefix\\_caching | (0 %) | (\u221214 %) | (+2 %) |");
         CommandRun gaps = loadtest("matrix", LOG, "--metric", "itl_p50", "--markdown");
         assertThat(gaps.out().lines())
                 .contains(
                         "| baseline | (+50 %) | (+53 %) | (+82 %) |",
-                        "| continuous_batching | (+38 %) | (+78 %) | (+6 %) |",
-                        "| paged_attention | (0 %) | (+82 %) | (-3 %) |",
-                        "| chunked_prefill | (0 %) | (-12 %) | (0 %) |",
-                        "| prefix_caching | (-1 %) | (+16 %) | (-3 %) |");
+                        "| continuous\\_batching | (+38 %) | (+78 %) | (+6 %) |",
+                        "| paged\\_attention | (0 %) | (+82 %) | (\u22123 %) |",
+                        "| chunked\\_prefill | (0 %) | (\u221212 %) | (0 %) |",
+                        "| prefix\\_caching | (\u22121 %) | (+16 %) | (\u22123 %) |");
         assertNarrow(loadtest("matrix", LOG));
     }
 

@@ -1,9 +1,10 @@
 package io.holdfast.app.workbench;
 
-import io.holdfast.app.cli.BoxTable;
 import io.holdfast.app.cli.CommandException;
 import io.holdfast.app.cli.ExitCode;
 import io.holdfast.app.cli.TerminalText;
+import io.holdfast.loadtest.report.Document;
+import io.holdfast.loadtest.report.MarkdownRenderer;
 import io.holdfast.workbench.compare.Comparison.Named;
 import io.holdfast.workbench.compare.Figures;
 import io.holdfast.workbench.compare.Matrix;
@@ -117,25 +118,21 @@ public final class LoadtestMatrixCommand implements Callable<Integer> {
                     + "); give two files, or write --show lead.");
         }
         List<List<String>> table = table(matrix, what);
-        PrintWriter out = spec.commandLine().getOut();
         String title = matrix.metric().title() + ", "
                 + (what == Show.change
                         ? matrix.variants().getLast() + " against "
                                 + matrix.variants().getFirst()
                         : "who is ahead of " + String.join(", ", matrix.variants()));
+        Document text = Document.titled(title)
+                .heading(3, title)
+                .add(Document.Table.of(title, table))
+                .items(statements(matrix, what))
+                .build();
+        PrintWriter out = spec.commandLine().getOut();
         if (markdown) {
-            StringBuilder text = new StringBuilder("### ").append(title).append("\n\n");
-            for (int row = 0; row < table.size(); row++) {
-                text.append("| ").append(String.join(" | ", table.get(row))).append(" |\n");
-                text.append(row > 0 ? "" : "|---".repeat(table.getFirst().size()) + "|\n");
-            }
-            out.println(text);
-            statements(matrix, what).forEach(line -> out.println("- " + line));
+            out.println(MarkdownRenderer.text(text).stripTrailing());
         } else {
-            TerminalText terminal = TerminalText.plain(out);
-            terminal.paragraph("", title);
-            SuiteTable.parts(table, 4, 3).forEach(part -> BoxTable.lines(part).forEach(terminal::line));
-            statements(matrix, what).forEach(line -> terminal.paragraph("", line));
+            TerminalText.plain(out).show(text);
         }
         return ExitCode.OK;
     }

@@ -47,7 +47,12 @@ public record Comparison(
      *
      * @param name short, for tables
      */
-    public record Named(String name, ResultFile results) {}
+    public record Named(String name, ResultFile results) {
+        /** Returns the tools that measured it. */
+        public List<String> sources() {
+            return results.results().stream().map(LoadResult::source).distinct().toList();
+        }
+    }
 
     /**
      * One workload with one configuration, in each file.
@@ -320,11 +325,7 @@ public record Comparison(
     /** Returns the tools that measured each file. */
     public List<String> sources() {
         return files.stream()
-                .map(file -> file.name() + ": "
-                        + file.results().results().stream()
-                                .map(LoadResult::source)
-                                .distinct()
-                                .collect(Collectors.joining(", ")))
+                .map(file -> file.name() + ": " + String.join(", ", file.sources()))
                 .toList();
     }
 }

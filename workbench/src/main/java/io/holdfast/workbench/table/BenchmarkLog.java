@@ -15,6 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -309,31 +310,33 @@ public final class BenchmarkLog {
         Map<String, String> common = new LinkedHashMap<>(measured.getFirst().where());
         measured.forEach(each -> common.entrySet().retainAll(each.where().entrySet()));
         common.keySet().removeAll(NAMES);
-        out.append("\n### ").append(workload).append("\n\n");
-        out.append(common.entrySet().stream()
-                        .map(each -> each.getKey() + ": " + each.getValue())
-                        .collect(Collectors.joining(", ")))
-                .append("\n\n");
-        row(out, "metric", models.stream());
-        out.append("|---").append("|---:".repeat(models.size())).append("|\n");
         Set<String> own = new TreeSet<>();
         measured.forEach(each -> own.addAll(each.where().keySet()));
         own.removeAll(common.keySet());
         own.removeAll(NAMES);
-        own.forEach(setting ->
-                cells(out, setting, models, measured, each -> each.where().getOrDefault(setting, "-")));
         List<Metric> metrics = ROWS.stream()
                 .flatMap(name -> measured.stream()
                         .map(Observation::metric)
                         .filter(metric -> metric.name().equals(name))
                         .limit(1))
                 .toList();
-        metrics.forEach(metric -> cells(
-                out,
-                name(metric, measured),
-                models,
-                measured.stream().filter(each -> each.metric().equals(metric)).toList(),
-                each -> each.figure().text()));
+        out.append("\n### ").append(workload).append("\n\n");
+        out.append(common.entrySet().stream()
+                        .map(each -> each.getKey() + ": " + each.getValue())
+                        .collect(Collectors.joining(", ")))
+                .append("\n\n");
+        row(out, Stream.of("metric"), models.stream());
+        out.append("|---").append("|---:".repeat(models.size())).append("|\n");
+        for (String setting : own) {
+            row(out, Stream.of(setting), cells(models, measured, each -> each.where().getOrDefault(setting, "-")));
+        }
+        for (Metric metric : metrics) {
+            Stream<String> figures = cells(
+                    models,
+                    measured.stream().filter(each -> each.metric().equals(metric)).toList(),
+                    each -> each.figure().text());
+            row(out, Stream.of(name(metric, measured)), figures);
+        }
         List<Remark> notes = now.otherServers().stream()
                 .filter(each -> each.where().startsWith(workload + ","))
                 .toList();
@@ -343,48 +346,35 @@ public final class BenchmarkLog {
                 .orElse(List.of());
         if (!changes.isEmpty()) {
             out.append("\nAgainst ").append(last.orElseThrow().name()).append(", single runs both:\n\n");
-            row(out, "metric", Stream.concat(Stream.of("better"), models.stream()));
-            out.append("|---").append("|---".repeat(models.size() + 1)).append("|\n");
-            metrics.forEach(metric -> row(
-                    out,
-                    name(metric, measured),
-                    Stream.concat(
-                            Stream.of(metric.better().name().toLowerCase(Locale.ROOT)),
-                            models.stream()
-                                    .map(model -> changes.stream()
-                                            .filter(each -> each.metric().equals(metric)
-                                                    && model(each.treatment()).equals(model))
-                                            .findFirst()
-                                            .map(BenchmarkLog::change)
-                                            .orElse("-")))));
+            row(out, Stream.of("metric", "better"), models.stream());
+            out.append("|---".repeat(models.size() + 2)).append("|\n");
+            for (Metric metric : metrics) {
+                Map<Observation, String> byResult = changes.stream()
+                        .filter(each -> each.metric().equals(metric))
+                        .collect(Collectors.toMap(Comparison::treatment, BenchmarkLog::change));
+                String better = metric.better().name().toLowerCase(Locale.ROOT);
+                row(
+                        out,
+                        Stream.of(name(metric, measured), better),
+                        cells(models, byResult.keySet(), each -> byResult.getOrDefault(each, "-")));
+            }
         }
         return changes;
     }
 
-    private static void row(StringBuilder out, String first, Stream<String> cells) {
-        out.append("| ")
-                .append(first)
-                .append(" | ")
-                .append(cells.map(cell -> cell.replace("|", "\\|")).collect(Collectors.joining(" | ")))
-                .append(" |\n");
+    private static void row(StringBuilder out, Stream<String> names, Stream<String> cells) {
+        out.append(Stream.concat(names, cells.map(cell -> cell.replace("|", "\\|")))
+                .collect(Collectors.joining(" | ", "| ", " |\n")));
     }
 
-    /** Writes a row with a cell of each model, from its first result. */
-    private static void cells(
-            StringBuilder out,
-            String name,
-            Set<String> models,
-            List<Observation> results,
-            Function<Observation, String> cell) {
-        row(
-                out,
-                name,
-                models.stream()
-                        .map(model -> results.stream()
-                                .filter(each -> model(each).equals(model))
-                                .findFirst()
-                                .map(cell)
-                                .orElse("-")));
+    /** Returns a cell of each model, from its first result. */
+    private static Stream<String> cells(
+            Set<String> models, Collection<Observation> results, Function<Observation, String> cell) {
+        return models.stream().map(model -> results.stream()
+                .filter(each -> model(each).equals(model))
+                .findFirst()
+                .map(cell)
+                .orElse("-"));
     }
 
     /** Returns the name under which it is read back, with the unit of its numbers. */

@@ -53,36 +53,52 @@ record PublishedDocument(
             document.readTokens(all);
         }
         Told told = new Told(all, units(contents));
-        Map<String, String> capacities = capacities(contents, told);
         for (TableText text : contents.tables()) {
             try {
-                document.read(text, told, capacities);
+                document.read(text, told);
             } catch (LoadTestException e) {
                 document.skipped.add(String.valueOf(e.getMessage()));
             }
         }
+        Map<String, String> capacities = document.capacities();
+        document.tables.replaceAll(table -> withCapacity(table, told, capacities));
         document.refuseNothing();
         return document;
     }
 
-    private void read(TableText text, Told told, Map<String, String> capacities) {
+    private void read(TableText text, Told told) {
         Optional<List<Claim>> ledger = Claim.ledger(text);
         Optional<List<Criterion>> named = Criterion.named(text);
-        if (ledger.isPresent() || named.isPresent()) {
-            ledger.ifPresent(claims::addAll);
-            named.ifPresent(criteria::addAll);
-            return;
+        ledger.ifPresent(claims::addAll);
+        named.ifPresent(criteria::addAll);
+        if (ledger.isEmpty() && named.isEmpty()) {
+            tables.add(PublishedTable.of(text, told));
         }
-        PublishedTable table = PublishedTable.of(text, told);
+    }
+
+    /** Returns the size of the cache at a memory fraction, by any table that has it. */
+    private Map<String, String> capacities() {
+        Map<String, String> capacities = new LinkedHashMap<>();
+        tables.stream()
+                .flatMap(table -> table.observations().stream())
+                .map(Observation::where)
+                .filter(where -> where.containsKey(Column.MEMORY) && where.containsKey(Column.CAPACITY))
+                .forEach(where -> capacities.putIfAbsent(
+                        where.getOrDefault(Column.MEMORY, ""), where.getOrDefault(Column.CAPACITY, "")));
+        return capacities;
+    }
+
+    /** Returns a table with the size of the cache that another one tells of its memory fraction. */
+    private static PublishedTable withCapacity(PublishedTable table, Told told, Map<String, String> capacities) {
         String capacity = capacities.getOrDefault(table.settings().getOrDefault(Column.MEMORY, ""), "");
-        if (!capacity.isEmpty()
-                && !table.levels().contains(Column.CAPACITY)
-                && !table.settings().containsKey(Column.CAPACITY)) {
-            Map<String, String> more = new LinkedHashMap<>(told.settings());
-            more.put(Column.CAPACITY, capacity);
-            table = PublishedTable.of(text, new Told(more, told.units()));
+        if (capacity.isEmpty()
+                || table.levels().contains(Column.CAPACITY)
+                || table.settings().containsKey(Column.CAPACITY)) {
+            return table;
         }
-        tables.add(table);
+        Map<String, String> more = new LinkedHashMap<>(told.settings());
+        more.put(Column.CAPACITY, capacity);
+        return PublishedTable.of(table.text(), new Told(more, told.units()));
     }
 
     /** Returns the numbers of all tables, each with its workload, which is a table's heading where nothing else is. */
@@ -140,22 +156,5 @@ record PublishedDocument(
                         && Metric.named(value.metric().name()).isPresent())
                 .forEach(value -> units.putIfAbsent(value.metric().name(), value.unit()));
         return units;
-    }
-
-    /** Returns the size of the cache at a memory fraction, by any table that has it. */
-    private static Map<String, String> capacities(TableText.Contents contents, Told told) {
-        Map<String, String> capacities = new LinkedHashMap<>();
-        for (TableText text : contents.tables()) {
-            try {
-                PublishedTable.of(text, told).observations().stream()
-                        .map(Observation::where)
-                        .filter(where -> where.containsKey(Column.MEMORY) && where.containsKey(Column.CAPACITY))
-                        .forEach(where -> capacities.putIfAbsent(
-                                where.getOrDefault(Column.MEMORY, ""), where.getOrDefault(Column.CAPACITY, "")));
-            } catch (LoadTestException e) {
-                // It is told once, when the table itself is read.
-            }
-        }
-        return capacities;
     }
 }
