@@ -238,7 +238,7 @@ final class LoadtestCompareTest {
         CommandRun told = CommandRun.by("loadtest", "matrix", suite("b", results), "--metric", "ttft_p50");
         assertThat(told.code()).isZero();
         assertThat(told.out())
-                .contains("\n  batch=1 ", "flashinfer +14 %", "no winner (0 %)")
+                .contains("│ batch=1", "flashinfer +14 %", "no winner (0 %)")
                 .contains("flashinfer is ahead in 1 of 2 cells, by +14 %.");
         CommandRun change = CommandRun.by(
                 "loadtest", "matrix", suite("c", results), "--metric", "ttft_p50", "--show", "change", "--markdown");

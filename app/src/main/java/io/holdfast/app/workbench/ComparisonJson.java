@@ -28,10 +28,12 @@ final class ComparisonJson {
             List<Expectation.Judged> expectations) {
         ObjectNode root = JSON.createObjectNode().put("format", FORMAT);
         ArrayNode files = root.putArray("files");
-        comparison.files().forEach(file -> files.addObject()
-                .put("name", file.name())
-                .put("suite", file.results().suite())
-                .set("sources", JSON.valueToTree(file.sources())));
+        comparison
+                .files()
+                .forEach(file -> files.addObject()
+                        .put("name", file.name())
+                        .put("suite", file.results().suite())
+                        .set("sources", JSON.valueToTree(file.sources())));
         root.set("differing", JSON.valueToTree(comparison.differing()));
         ArrayNode rows = root.putArray("rows");
         comparison.pairs().forEach(row -> rows.add(row(row, metrics, comparison, margin)));
@@ -64,9 +66,12 @@ final class ComparisonJson {
                         .put("unit", metric.unit().text())
                         .put("better", metric.better().name());
                 of.set("measuredBy", JSON.valueToTree(comparison.methods(metric)));
-                of.set("values", JSON.valueToTree(row.groups().stream()
-                        .map(group -> group.map(known -> known.values(metric)).orElse(new double[0]))
-                        .toList()));
+                of.set(
+                        "values",
+                        JSON.valueToTree(row.groups().stream()
+                                .map(group ->
+                                        group.map(known -> known.values(metric)).orElse(new double[0]))
+                                .toList()));
                 ArrayNode changes = of.putArray("changes");
                 for (int file = 1; file < comparison.files().size(); file++) {
                     ObjectNode at = JSON.createObjectNode().put("file", file);

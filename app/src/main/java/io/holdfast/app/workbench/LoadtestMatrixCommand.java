@@ -5,6 +5,7 @@ import io.holdfast.app.cli.ExitCode;
 import io.holdfast.app.cli.TerminalText;
 import io.holdfast.loadtest.report.Document;
 import io.holdfast.loadtest.report.MarkdownRenderer;
+import io.holdfast.loadtest.report.TerminalRenderer;
 import io.holdfast.workbench.compare.Comparison.Named;
 import io.holdfast.workbench.compare.Figures;
 import io.holdfast.workbench.compare.Matrix;
@@ -123,16 +124,19 @@ public final class LoadtestMatrixCommand implements Callable<Integer> {
                         ? matrix.variants().getLast() + " against "
                                 + matrix.variants().getFirst()
                         : "who is ahead of " + String.join(", ", matrix.variants()));
-        Document text = Document.titled(title)
-                .heading(3, title)
-                .add(Document.Table.of(title, table))
-                .items(statements(matrix, what))
-                .build();
         PrintWriter out = spec.commandLine().getOut();
         if (markdown) {
+            Document text = Document.titled(title)
+                    .heading(3, title)
+                    .add(Document.Table.of(title, table))
+                    .items(statements(matrix, what))
+                    .build();
             out.println(MarkdownRenderer.text(text).stripTrailing());
         } else {
-            TerminalText.plain(out).show(text);
+            TerminalText terminal = TerminalText.plain(out);
+            terminal.paragraph("", title);
+            TerminalRenderer.boxed(table).forEach(terminal::line);
+            statements(matrix, what).forEach(line -> terminal.paragraph("", line));
         }
         return ExitCode.OK;
     }

@@ -328,12 +328,17 @@ public final class BenchmarkLog {
         row(out, Stream.of("metric"), models.stream());
         out.append("|---").append("|---:".repeat(models.size())).append("|\n");
         for (String setting : own) {
-            row(out, Stream.of(setting), cells(models, measured, each -> each.where().getOrDefault(setting, "-")));
+            row(
+                    out,
+                    Stream.of(setting),
+                    cells(models, measured, each -> each.where().getOrDefault(setting, "-")));
         }
         for (Metric metric : metrics) {
             Stream<String> figures = cells(
                     models,
-                    measured.stream().filter(each -> each.metric().equals(metric)).toList(),
+                    measured.stream()
+                            .filter(each -> each.metric().equals(metric))
+                            .toList(),
                     each -> each.figure().text());
             row(out, Stream.of(name(metric, measured)), figures);
         }
@@ -370,11 +375,12 @@ public final class BenchmarkLog {
     /** Returns a cell of each model, from its first result. */
     private static Stream<String> cells(
             Set<String> models, Collection<Observation> results, Function<Observation, String> cell) {
-        return models.stream().map(model -> results.stream()
-                .filter(each -> model(each).equals(model))
-                .findFirst()
-                .map(cell)
-                .orElse("-"));
+        return models.stream()
+                .map(model -> results.stream()
+                        .filter(each -> model(each).equals(model))
+                        .findFirst()
+                        .map(cell)
+                        .orElse("-"));
     }
 
     /** Returns the name under which it is read back, with the unit of its numbers. */
