@@ -34,7 +34,7 @@ import picocli.CommandLine.Spec;
                     + " that it is ahead.",
         sortOptions = false)
 public final class LoadtestMatrixCommand implements Callable<Integer> {
-    /** What a cell shows. */
+    /** Content of a cell. */
     enum Show {
         /** The last against the first. */
         change,

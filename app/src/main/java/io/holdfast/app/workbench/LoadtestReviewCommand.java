@@ -31,7 +31,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** What somebody else's numbers can and cannot show. */
+/** Tells what somebody else's numbers can and cannot show. */
 @Command(
         name = "review",
         description = {

@@ -23,7 +23,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** How throughput grows with the number of devices. */
+/** Tells how throughput grows with the number of devices. */
 @Command(
         name = "scaling",
         description =

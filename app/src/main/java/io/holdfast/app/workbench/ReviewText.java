@@ -132,7 +132,10 @@ final class ReviewText {
         }
     }
 
-    /** In lines that a shell takes as one; a quoted word goes on at the begin of the next line, within quotes again. */
+    /**
+     * Returns a command in lines that a shell takes as one. A quoted word goes on at the beginning of the next line,
+     * within quotes again.
+     */
     private static String command(String command) {
         StringBuilder lines = new StringBuilder();
         StringBuilder row = new StringBuilder("  ");

@@ -34,7 +34,7 @@ public record Scaling(String over, double reference, List<Metric> metrics, List<
     /** Below this efficiency devices are better used otherwise. */
     public static final double AVOID_BELOW = 0.5;
 
-    /** The same for people. */
+    /** Limit of the rule, for people. */
     public static final String LIMIT = Percents.whole(AVOID_BELOW).replace("+", "");
 
     /**

@@ -7,7 +7,7 @@ import java.math.RoundingMode;
 import java.util.Optional;
 
 /**
- * From one printed number to another.
+ * A change from one printed number to another.
  *
  * <p>One rule rounds all of them: half up by size, at the last digit that is asked for, from the numbers as printed.
  */

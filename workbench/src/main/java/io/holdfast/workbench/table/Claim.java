@@ -35,7 +35,7 @@ public record Claim(
     private static final int MOST_ANSWERS = 3;
     private static final List<String> COLUMNS = List.of("claim", "status", "evidence");
 
-    /** All that can be said about a claim; there are no other words. */
+    /** Words that can be said about a claim; there are no others. */
     public enum Status {
         CONFIRMED("Confirmed"),
         /** The measurement is not about the subject of the claim, whatever its number. */

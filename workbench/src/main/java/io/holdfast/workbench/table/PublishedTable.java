@@ -135,7 +135,7 @@ record PublishedTable(
         return brackets.matches() ? brackets.group(1) : cell;
     }
 
-    /** All that a row says of its numbers. */
+    /** Facts that a row tells of all its numbers. */
     private record Row(
             Map<String, String> where, Optional<Side> side, Optional<String> order, Optional<String> repetition) {
         Row of(Optional<Side> other) {

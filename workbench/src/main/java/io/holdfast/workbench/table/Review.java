@@ -76,7 +76,7 @@ public record Review(
             verdicts = List.copyOf(verdicts);
         }
 
-        /** Without arms, and without a plot. */
+        /** Returns a section without arms, and without a plot. */
         static Section of(String name, List<ChangeRow> changes, List<Remark> remarks) {
             return new Section(name, changes, Optional.empty(), remarks, List.of());
         }
