@@ -104,7 +104,7 @@ class PublishedDocumentsTest {
                 .contains("3 of 15 printed changes are not what the numbers give")
                 .contains("printed +874 %, and the numbers give +874.7 %")
                 .as("a batch sweep without a unit")
-                .contains("Take batch 16: it is within 5 % of the best before it (batch 20)")
+                .contains("stay at batch 16 (318.1 tok/s), which is within 5 % of the best, batch 20 (326.2)")
                 .contains("'Throughput': without a unit, taken in tok/s, as elsewhere in the document.")
                 .as("a setting that sentences tell")
                 .contains("prefix_caching, Qwen3: Qwen3 ran with blocks 1536 here and with blocks 1024 elsewhere")
@@ -144,8 +144,8 @@ class PublishedDocumentsTest {
                 "throughput,ttft_p50,ttft_p99,itl_p50,itl_p99");
         assertThat(told.code()).isEqualTo(ExitCode.OK);
         assertThat(percents(told, "output throughput")).containsExactly("+25", "+26", "+8");
-        assertThat(percents(told, "TTFT P50")).containsExactly("-55", "-45", "-30");
-        assertThat(percents(told, "TTFT P99")).containsExactly("-55", "-44", "-33");
+        assertThat(percents(told, "TTFT P50")).containsExactly("\u221255", "\u221245", "\u221230");
+        assertThat(percents(told, "TTFT P99")).containsExactly("\u221255", "\u221244", "\u221233");
         assertThat(percents(told, "ITL P50")).containsExactly("+24", "+22", "+22");
         assertThat(percents(told, "ITL P99")).containsExactly("+205", "+163", "+38");
     }
@@ -164,19 +164,19 @@ class PublishedDocumentsTest {
         assertThat(throughput.out().lines())
                 .contains(
                         "| workload | model=Llama | model=Qwen3 | model=Gemma3 |",
-                        "| baseline | (-38 %) | (-35 %) | (-42 %) |",
-                        "| continuous_batching | (-16 %) | (-41 %) | (-5 %) |",
-                        "| paged_attention | (-8 %) | (-46 %) | (+3 %) |",
-                        "| chunked_prefill | (-2 %) | (+5 %) | (-5 %) |",
-                        "| prefix_caching | (0 %) | (-14 %) | (+2 %) |");
+                        "| baseline | (\u221238 %) | (\u221235 %) | (\u221242 %) |",
+                        "| continuous\\_batching | (\u221216 %) | (\u221241 %) | (\u22125 %) |",
+                        "| paged\\_attention | (\u22128 %) | (\u221246 %) | (+3 %) |",
+                        "| chunked\\_prefill | (\u22122 %) | (+5 %) | (\u22125 %) |",
+                        "| prefix\\_caching | (0 %) | (\u221214 %) | (+2 %) |");
         CommandRun gaps = loadtest("matrix", LOG, "--metric", "itl_p50", "--markdown");
         assertThat(gaps.out().lines())
                 .contains(
                         "| baseline | (+50 %) | (+53 %) | (+82 %) |",
-                        "| continuous_batching | (+38 %) | (+78 %) | (+6 %) |",
-                        "| paged_attention | (0 %) | (+82 %) | (-3 %) |",
-                        "| chunked_prefill | (0 %) | (-12 %) | (0 %) |",
-                        "| prefix_caching | (-1 %) | (+16 %) | (-3 %) |");
+                        "| continuous\\_batching | (+38 %) | (+78 %) | (+6 %) |",
+                        "| paged\\_attention | (0 %) | (+82 %) | (\u22123 %) |",
+                        "| chunked\\_prefill | (0 %) | (\u221212 %) | (0 %) |",
+                        "| prefix\\_caching | (\u22121 %) | (+16 %) | (\u22123 %) |");
         assertNarrow(loadtest("matrix", LOG));
     }
 
@@ -204,7 +204,7 @@ class PublishedDocumentsTest {
                 .filter(line -> line.startsWith("| " + metric))
                 .findFirst()
                 .orElseThrow();
-        return java.util.regex.Pattern.compile("\\*\\*(\\S+) %\\*\\*")
+        return java.util.regex.Pattern.compile("\\((\\S+) %\\)")
                 .matcher(row)
                 .results()
                 .map(match -> match.group(1));

@@ -1,5 +1,7 @@
 package io.holdfast.app.cli;
 
+import io.holdfast.loadtest.report.Document;
+import io.holdfast.loadtest.report.TerminalRenderer;
 import java.io.Console;
 import java.io.PrintWriter;
 import java.util.Optional;
@@ -11,7 +13,7 @@ import java.util.function.LongSupplier;
  */
 public final class TerminalText {
     /** Width of whatever is printed for people. */
-    public static final int COLUMNS = 80;
+    public static final int COLUMNS = TerminalRenderer.COLUMNS;
 
     private static final int WIDTH = 78;
     private static final long QUIET_NANOS = 8_000_000_000L;
@@ -55,24 +57,14 @@ public final class TerminalText {
         line("-".repeat(Math.min(WIDTH, text.length())));
     }
 
-    /** A paragraph, broken between words; lines after the first are indented by the length of what the first begins with. */
+    /** Prints a paragraph; lines after the first are indented by the length of what the first begins with. */
     public void paragraph(String margin, String text) {
-        StringBuilder row = new StringBuilder(margin);
-        boolean empty = true;
-        for (String word : text.strip().split("\\s+", -1)) {
-            if (!empty && row.length() + 1 + word.length() > WIDTH) {
-                line(row.toString());
-                row.setLength(0);
-                row.append(" ".repeat(margin.length()));
-                empty = true;
-            }
-            if (!empty) {
-                row.append(' ');
-            }
-            row.append(word);
-            empty = false;
-        }
-        line(row.toString());
+        TerminalRenderer.wrapped(margin, text).forEach(this::line);
+    }
+
+    /** Prints a document. */
+    public void show(Document document) {
+        TerminalRenderer.lines(document).forEach(this::line);
     }
 
     /** A text in lines of its own; those that are too wide are broken between words, below their own beginning. */

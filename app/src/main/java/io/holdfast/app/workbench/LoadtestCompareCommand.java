@@ -5,6 +5,8 @@ import io.holdfast.app.cli.ExitCode;
 import io.holdfast.app.cli.TerminalText;
 import io.holdfast.loadtest.measure.LoadResult;
 import io.holdfast.loadtest.measure.Metric;
+import io.holdfast.loadtest.report.Document;
+import io.holdfast.loadtest.report.MarkdownRenderer;
 import io.holdfast.workbench.compare.Comparison;
 import io.holdfast.workbench.compare.Comparison.Placed;
 import io.holdfast.workbench.compare.Expectation;
@@ -141,21 +143,16 @@ public final class LoadtestCompareCommand implements Callable<Integer> {
                 .flatMap(each -> Expectation.judge(each, comparison).stream())
                 .toList();
         PrintWriter out = spec.commandLine().getOut();
-        ComparisonText text = new ComparisonText(comparison, shown, within, Set.copyOf(controls));
         if (json) {
             out.println(ComparisonJson.of(comparison, shown, within, read.notes(), failed, untold, judged));
-        } else if (markdown) {
-            out.println(text.markdown().stripTrailing());
         } else {
-            TerminalText terminal = TerminalText.plain(out);
-            text.print(terminal, out);
-            if (!read.notes().isEmpty()) {
-                terminal.heading("What the files do not say as ours do");
-                read.notes().forEach(note -> terminal.paragraph("  ", note));
+            Document text = new ComparisonText(comparison, shown, within, Set.copyOf(controls))
+                    .document(markdown, read.notes(), failed, untold, judged);
+            if (markdown) {
+                out.println(MarkdownRenderer.text(text).stripTrailing());
+            } else {
+                TerminalText.plain(out).show(text);
             }
-        }
-        if (!json) {
-            print(text, failed, untold, judged, TerminalText.plain(out));
         }
         return code(failed, untold, judged);
     }
@@ -194,29 +191,6 @@ public final class LoadtestCompareCommand implements Callable<Integer> {
             }
         }
         return all;
-    }
-
-    private static void print(
-            ComparisonText text, List<Placed> failed, List<String> untold, List<Judged> judged, TerminalText terminal) {
-        if (!judged.isEmpty()) {
-            terminal.heading("Expectations");
-            for (Judged each : judged) {
-                boolean named =
-                        !each.expectation().name().equals(each.expectation().text());
-                terminal.line("  " + Expectation.word(each.outcome()) + ": "
-                        + (named ? each.expectation().name() + ", " : "")
-                        + each.expectation().text());
-                each.why().forEach(why -> terminal.paragraph("    ", why));
-            }
-        }
-        if (!failed.isEmpty()) {
-            terminal.heading("Worse than allowed");
-            failed.forEach(placed -> terminal.paragraph("  ", text.told(placed)));
-        }
-        if (!untold.isEmpty()) {
-            terminal.heading("Not told, so it may be worse than allowed");
-            untold.forEach(each -> terminal.paragraph("  ", each));
-        }
     }
 
     private static int code(List<Placed> failed, List<String> untold, List<Judged> judged) {

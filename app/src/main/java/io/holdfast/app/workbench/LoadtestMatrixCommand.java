@@ -1,9 +1,11 @@
 package io.holdfast.app.workbench;
 
-import io.holdfast.app.cli.BoxTable;
 import io.holdfast.app.cli.CommandException;
 import io.holdfast.app.cli.ExitCode;
 import io.holdfast.app.cli.TerminalText;
+import io.holdfast.loadtest.report.Document;
+import io.holdfast.loadtest.report.MarkdownRenderer;
+import io.holdfast.loadtest.report.TerminalRenderer;
 import io.holdfast.workbench.compare.Comparison.Named;
 import io.holdfast.workbench.compare.Figures;
 import io.holdfast.workbench.compare.Matrix;
@@ -32,7 +34,7 @@ import picocli.CommandLine.Spec;
                     + " that it is ahead.",
         sortOptions = false)
 public final class LoadtestMatrixCommand implements Callable<Integer> {
-    /** What a cell shows. */
+    /** Content of a cell. */
     enum Show {
         /** The last against the first. */
         change,
@@ -117,21 +119,23 @@ public final class LoadtestMatrixCommand implements Callable<Integer> {
                     + "); give two files, or write --show lead.");
         }
         List<List<String>> table = table(matrix, what);
-        PrintWriter out = spec.commandLine().getOut();
         String title = matrix.metric().title() + ", "
                 + (what == Show.change
                         ? matrix.variants().getLast() + " against "
                                 + matrix.variants().getFirst()
                         : "who is ahead of " + String.join(", ", matrix.variants()));
+        PrintWriter out = spec.commandLine().getOut();
         if (markdown) {
-            StringBuilder text = new StringBuilder("### ").append(title).append("\n\n");
-            ComparisonText.table(table, text);
-            out.print(text);
-            statements(matrix, what).forEach(line -> out.println("- " + line));
+            Document text = Document.titled(title)
+                    .heading(3, title)
+                    .add(Document.Table.of(title, table))
+                    .items(statements(matrix, what))
+                    .build();
+            out.println(MarkdownRenderer.text(text).stripTrailing());
         } else {
             TerminalText terminal = TerminalText.plain(out);
             terminal.paragraph("", title);
-            SuiteTable.parts(table, 4, 3).forEach(part -> BoxTable.lines(part).forEach(terminal::line));
+            TerminalRenderer.boxed(table).forEach(terminal::line);
             statements(matrix, what).forEach(line -> terminal.paragraph("", line));
         }
         return ExitCode.OK;

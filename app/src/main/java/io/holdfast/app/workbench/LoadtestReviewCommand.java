@@ -31,7 +31,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** What somebody else's numbers can and cannot show. */
+/** Tells what somebody else's numbers can and cannot show. */
 @Command(
         name = "review",
         description = {
@@ -151,9 +151,11 @@ public final class LoadtestReviewCommand implements Callable<Integer> {
         planOut.ifPresent(file -> write(file, RerunPlan.script(review.rerun(), String.valueOf(table.getFileName()))));
         PrintWriter out = spec.commandLine().getOut();
         if (json) {
-            ReviewJson.print(review, ledger, reached, out);
+            out.println(ReviewJson.of(review, ledger, reached));
         } else {
-            new ReviewPrinter(TerminalText.plain(out)).print(review, ledger, reached);
+            TerminalText text = TerminalText.plain(out);
+            text.show(ReviewText.of(review, ledger, reached));
+            ReviewText.print(review.rerun(), text);
         }
         out.flush();
         if (review.hasFailures()) {

@@ -3,27 +3,27 @@ package io.holdfast.app.workbench;
 import io.holdfast.app.cli.CommandException;
 import io.holdfast.app.cli.ExitCode;
 import io.holdfast.app.cli.TerminalText;
-import io.holdfast.app.cli.TextPlot;
 import io.holdfast.loadtest.measure.Metric;
+import io.holdfast.loadtest.report.Document;
+import io.holdfast.loadtest.report.Document.Builder;
 import io.holdfast.workbench.compare.Figures;
 import io.holdfast.workbench.compare.Percents;
 import io.holdfast.workbench.compare.Scaling;
 import io.holdfast.workbench.compare.Scaling.Row;
-import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
+import java.util.OptionalDouble;
 import java.util.concurrent.Callable;
+import java.util.function.DoubleFunction;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** How throughput grows with the number of devices. */
+/** Tells how throughput grows with the number of devices. */
 @Command(
         name = "scaling",
         description =
@@ -67,13 +67,11 @@ public final class LoadtestScalingCommand implements Callable<Integer> {
             throw new CommandException("--reference is " + reference + "; write a number above 0.");
         }
         Scaling scaling = Scaling.of(ResultFiles.read(paths).files(), over, reference, metrics);
-        PrintWriter out = spec.commandLine().getOut();
-        SuiteTable.print(table(scaling), out);
-        out.println();
-        plot(scaling).lines().forEach(out::println);
-        out.println();
-        TerminalText terminal = TerminalText.plain(out);
-        scaling.recommendations().forEach(line -> terminal.paragraph("", line));
+        Builder text = Document.titled("Scaling")
+                .add(Document.Table.of("sizes", table(scaling)))
+                .add(scaling.plot());
+        scaling.recommendations().forEach(text::lead);
+        TerminalText.plain(spec.commandLine().getOut()).show(text.build());
         return ExitCode.OK;
     }
 
@@ -86,24 +84,19 @@ public final class LoadtestScalingCommand implements Callable<Integer> {
         for (Row row : scaling.rows()) {
             List<String> line = new ArrayList<>(List.of(row.label(scaling.over())));
             for (Metric metric : scaling.metrics()) {
-                line.add(row.value(metric).stream()
-                        .mapToObj(value -> Figures.shown(metric, value))
-                        .findFirst()
-                        .orElse("-"));
-                line.add(row.speedUp(metric).stream()
-                        .mapToObj(times -> String.format(Locale.ROOT, "%.2fx", times))
-                        .findFirst()
-                        .orElse("-"));
+                line.add(shown(row.value(metric), value -> Figures.shown(metric, value)));
+                line.add(shown(row.speedUp(metric), times -> String.format(Locale.ROOT, "%.2fx", times)));
             }
-            line.add(row.efficiency(scaling.throughput()).stream()
-                    .mapToObj(Percents::plain)
-                    .findFirst()
-                    .orElse("-"));
+            line.add(shown(row.efficiency(scaling.throughput()), Percents::plain));
             line.add(Integer.toString(row.runs()));
             line.add(remark(scaling, row));
             table.add(line);
         }
         return table;
+    }
+
+    private static String shown(OptionalDouble value, DoubleFunction<String> as) {
+        return value.isPresent() ? as.apply(value.getAsDouble()) : "-";
     }
 
     private static String remark(Scaling scaling, Row row) {
@@ -113,21 +106,5 @@ public final class LoadtestScalingCommand implements Callable<Integer> {
         return row.isToAvoid(scaling.throughput())
                 .map(avoid -> avoid ? "AVOID" : "")
                 .orElse("undecided");
-    }
-
-    private static TextPlot plot(Scaling scaling) {
-        Map<String, List<TextPlot.Point>> series = new LinkedHashMap<>();
-        for (Row row : scaling.rows()) {
-            row.value(scaling.throughput())
-                    .ifPresent(value -> series.computeIfAbsent(row.series(), any -> new ArrayList<>())
-                            .add(new TextPlot.Point(row.size(), value, Figures.shown(scaling.throughput(), value))));
-        }
-        return new TextPlot(
-                scaling.over(),
-                scaling.throughput().title(),
-                series.entrySet().stream()
-                        .map(entry -> new TextPlot.Series(
-                                entry.getKey().isEmpty() ? "reference" : entry.getKey(), entry.getValue()))
-                        .toList());
     }
 }

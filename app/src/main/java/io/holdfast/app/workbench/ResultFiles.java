@@ -45,7 +45,7 @@ record ResultFiles(List<Named> files, List<String> notes) {
         return path.toString().toLowerCase(Locale.ROOT).matches(".*\\.(csv|md|markdown)");
     }
 
-    /** With a number behind it where it is taken. */
+    /** Returns a name with a number behind it where it is taken. */
     private static String free(String plain, Map<String, Integer> names) {
         int number = names.merge(plain, 1, Integer::sum);
         return number == 1 ? plain : plain + "-" + number;

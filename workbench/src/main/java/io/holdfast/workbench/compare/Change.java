@@ -56,54 +56,45 @@ public record Change(
     }
 
     public static Change of(Metric metric, double[] before, double[] after) {
-        List<Double> old = Arrays.stream(before).boxed().toList();
-        List<Double> fresh = Arrays.stream(after).boxed().toList();
-        if (!positive(before) || !positive(after)) {
-            return new Change(metric, old, fresh, OptionalDouble.empty(), Optional.empty(), Optional.empty());
-        }
-        Logs one = Logs.of(before);
-        Logs other = Logs.of(after);
-        double ratio = other.mean - one.mean;
-        if (before.length < FEWEST || after.length < FEWEST) {
-            return new Change(metric, old, fresh, OptionalDouble.of(ratio), Optional.empty(), Optional.empty());
-        }
-        double error = Math.sqrt(one.share() + other.share());
+        boolean positive = positive(before) && positive(after);
+        OptionalDouble ratio = positive ? OptionalDouble.of(meanLog(after) - meanLog(before)) : OptionalDouble.empty();
+        boolean enough = positive && before.length >= FEWEST && after.length >= FEWEST;
         return new Change(
                 metric,
-                old,
-                fresh,
-                OptionalDouble.of(ratio),
-                Optional.of(interval(ratio, error, one, other, 0.95)),
-                Optional.of(interval(ratio, error, one, other, 0.90)));
+                Arrays.stream(before).boxed().toList(),
+                Arrays.stream(after).boxed().toList(),
+                ratio,
+                enough ? Optional.of(interval(before, after, 0.95)) : Optional.empty(),
+                enough ? Optional.of(interval(before, after, 0.90)) : Optional.empty());
     }
 
     private static boolean positive(double[] values) {
         return values.length > 0 && Arrays.stream(values).allMatch(value -> value > 0);
     }
 
-    private static Interval interval(double ratio, double error, Logs old, Logs fresh, double confidence) {
-        if (error == 0) {
-            return Interval.around(ratio, 0);
-        }
-        double freedom = Math.pow(old.share() + fresh.share(), 2)
-                / (old.share() * old.share() / (old.count - 1) + fresh.share() * fresh.share() / (fresh.count - 1));
-        return Interval.around(ratio, new StudentT(freedom).factor(confidence) * error);
+    private static double meanLog(double[] values) {
+        return Arrays.stream(values).map(Math::log).average().orElseThrow();
     }
 
-    /** A sample of logarithms. */
-    private record Logs(int count, double mean, double variance) {
-        static Logs of(double[] values) {
-            double[] logs = Arrays.stream(values).map(Math::log).toArray();
-            double mean = Arrays.stream(logs).average().orElseThrow();
-            double squares = Arrays.stream(logs)
-                    .map(value -> (value - mean) * (value - mean))
-                    .sum();
-            return new Logs(logs.length, mean, logs.length < 2 ? 0 : squares / (logs.length - 1));
+    private static Interval interval(double[] before, double[] after, double confidence) {
+        double old = errorSquared(before);
+        double fresh = errorSquared(after);
+        double ratio = meanLog(after) - meanLog(before);
+        if (old + fresh == 0) {
+            return Interval.around(ratio, 0);
         }
+        double freedom =
+                Math.pow(old + fresh, 2) / (old * old / (before.length - 1) + fresh * fresh / (after.length - 1));
+        return Interval.around(ratio, new StudentT(freedom).factor(confidence) * Math.sqrt(old + fresh));
+    }
 
-        double share() {
-            return variance / count;
-        }
+    /** Returns the squared standard error of the mean logarithm. */
+    private static double errorSquared(double[] values) {
+        double mean = meanLog(values);
+        double squares = Arrays.stream(values)
+                .map(value -> Math.pow(Math.log(value) - mean, 2))
+                .sum();
+        return squares / (values.length - 1) / values.length;
     }
 
     /** Returns true if there are too few repetitions for an interval. */
@@ -123,24 +114,21 @@ public record Change(
 
     /** The reference's value: the geometric mean of its runs. */
     public double from() {
-        return mean(unboxed(before));
+        return mean(before.stream().mapToDouble(Double::doubleValue).toArray());
     }
 
     /** The other file's value. */
     public double to() {
-        return mean(unboxed(after));
+        return mean(after.stream().mapToDouble(Double::doubleValue).toArray());
     }
 
-    private static double[] unboxed(List<Double> values) {
-        return values.stream().mapToDouble(Double::doubleValue).toArray();
-    }
-
-    static double mean(double[] values) {
+    /** Returns the geometric mean of values, or the arithmetic one where a value is 0. */
+    public static double mean(double[] values) {
         if (values.length == 1) {
             return values[0];
         }
         return positive(values)
-                ? Math.exp(Arrays.stream(values).map(Math::log).average().orElseThrow())
+                ? Math.exp(meanLog(values))
                 : Arrays.stream(values).average().orElse(0);
     }
 

@@ -20,7 +20,7 @@ final class Comparability {
     /** Variables that change what is measured. */
     private static final List<String> SWITCHES = List.of("CUDA_LAUNCH_BLOCKING");
 
-    /** From when to the first token is counted, by what metrics' names begin with. */
+    /** Moments from which times to the first token are counted, by the metric that tells. */
     private static final Map<String, String> ORIGINS = Map.of(
             "ttft_p50", "when a request was sent",
             "ttft_scheduled_p50", "when its turn came",

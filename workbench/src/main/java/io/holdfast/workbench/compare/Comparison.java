@@ -47,7 +47,12 @@ public record Comparison(
      *
      * @param name short, for tables
      */
-    public record Named(String name, ResultFile results) {}
+    public record Named(String name, ResultFile results) {
+        /** Returns the tools that measured it. */
+        public List<String> sources() {
+            return results.results().stream().map(LoadResult::source).distinct().toList();
+        }
+    }
 
     /**
      * One workload with one configuration, in each file.
@@ -58,6 +63,13 @@ public record Comparison(
     public record Row(String workload, String label, List<Optional<Group>> groups) {
         public Group reference() {
             return groups.getFirst().orElseThrow();
+        }
+
+        /** Returns the label without the name of its workload, unless that is all. */
+        public String detail() {
+            return label.equals(workload)
+                    ? label
+                    : label.substring(workload.length()).strip();
         }
 
         /**
@@ -219,7 +231,8 @@ public record Comparison(
             return Optional.empty();
         }
         String told = changes.stream()
-                .map(placed -> Percents.plainSigned(placed.change().share().orElseThrow()) + " " + detail(placed.row()))
+                .map(placed -> Percents.plainSigned(placed.change().share().orElseThrow()) + " "
+                        + placed.row().detail())
                 .collect(Collectors.joining(", "));
         List<Placed> bySize = changes.stream()
                 .sorted(Comparator.comparingDouble(
@@ -231,23 +244,17 @@ public record Comparison(
                 && size(first) > margin;
         if (findings.contains(Finding.BETTER)) {
             return Optional.of(workload + ", " + metric.title() + ": mixed signs, so nothing holds for all (" + told
-                    + ")" + (ofOne ? "; the regression is that of " + detail(first.row()) + " alone." : "."));
+                    + ")"
+                    + (ofOne ? "; the regression is that of " + first.row().detail() + " alone." : "."));
         }
         return ofOne
-                ? Optional.of(workload + ", " + metric.title() + ": the regression is that of " + detail(first.row())
-                        + " alone (" + told + ").")
+                ? Optional.of(workload + ", " + metric.title() + ": the regression is that of "
+                        + first.row().detail() + " alone (" + told + ").")
                 : Optional.empty();
     }
 
     private static double size(Placed placed) {
         return Math.abs(placed.change().logRatio().orElseThrow());
-    }
-
-    /** A row without its workload's name. */
-    private static String detail(Row row) {
-        return row.label().equals(row.workload())
-                ? row.label()
-                : row.label().substring(row.workload().length()).strip();
     }
 
     private static Optional<String> meanAgainstMedian(Row row, int file) {
@@ -318,11 +325,7 @@ public record Comparison(
     /** Returns the tools that measured each file. */
     public List<String> sources() {
         return files.stream()
-                .map(file -> file.name() + ": "
-                        + file.results().results().stream()
-                                .map(LoadResult::source)
-                                .distinct()
-                                .collect(Collectors.joining(", ")))
+                .map(file -> file.name() + ": " + String.join(", ", file.sources()))
                 .toList();
     }
 }

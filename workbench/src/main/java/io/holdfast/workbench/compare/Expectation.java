@@ -13,6 +13,7 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -66,41 +67,37 @@ public record Expectation(String name, String text, String metric, Kind kind, Ra
         }
     }
 
-    /** Condition under which it is expected. */
-    private interface Where {
-        boolean holds(Row row);
-
-        /** The setting that it asks for. */
-        String setting();
-    }
-
-    private record InRange(String setting, double low, double high) implements Where {
-        @Override
-        public boolean holds(Row row) {
-            OptionalDouble value = Comparison.number(row.reference().settings().get(setting));
-            return value.isPresent() && low <= value.getAsDouble() && value.getAsDouble() <= high;
-        }
-    }
-
-    private record IsText(String setting, String value) implements Where {
-        @Override
-        public boolean holds(Row row) {
-            return setting.equals(WORKLOAD)
-                    ? row.workload().equals(value)
-                    : value.equals(row.reference().settings().get(setting));
+    /** Setting under which it is expected, and what its value has to be. */
+    private record Where(String setting, Predicate<String> value) {
+        boolean holds(Row row) {
+            return value.test(
+                    setting.equals(WORKLOAD)
+                            ? row.workload()
+                            : row.reference().settings().getOrDefault(setting, ""));
         }
     }
 
     /** Result of an expectation, from fine to worst. */
     public enum Outcome {
-        MET,
-        BETTER_THAN_EXPECTED,
+        MET("met"),
+        BETTER_THAN_EXPECTED("better than expected"),
         /** Nothing of it was measured, though something else of the same file was. */
-        NOT_MEASURED,
-        UNDECIDED,
-        MISSED,
+        NOT_MEASURED("not measured"),
+        UNDECIDED("undecided"),
+        MISSED("missed"),
         /** The opposite of an expected improvement. */
-        HARMFUL
+        HARMFUL("HARMFUL");
+
+        private final String text;
+
+        Outcome(String text) {
+            this.text = text;
+        }
+
+        /** Returns the printed form. */
+        public String text() {
+            return text;
+        }
     }
 
     /**
@@ -165,9 +162,12 @@ public record Expectation(String name, String text, String metric, Kind kind, Ra
                 double high = range.group(4) != null
                         ? Double.parseDouble(range.group(4))
                         : range.group(3) != null ? Double.POSITIVE_INFINITY : low;
-                all.add(new InRange(Optional.ofNullable(range.group(1)).orElse(RATE), low, high));
+                all.add(new Where(Optional.ofNullable(range.group(1)).orElse(RATE), told -> {
+                    OptionalDouble value = Comparison.number(told);
+                    return value.isPresent() && low <= value.getAsDouble() && value.getAsDouble() <= high;
+                }));
             } else if (named.matches()) {
-                all.add(new IsText(named.group(1), named.group(2).strip()));
+                all.add(new Where(named.group(1), named.group(2).strip()::equals));
             } else {
                 throw new LoadTestException("The place '" + place.strip() + "' in the expectation '" + text
                         + "' is not understood; write a rate such as 8..16 or 32.., another setting such as"
@@ -285,19 +285,7 @@ public record Expectation(String name, String text, String metric, Kind kind, Ra
                         ? "; fewer than " + Change.FEWEST + " runs on a side cannot meet an expectation"
                         : "";
         return placed.row().label() + ": " + change.metric().title() + " " + value + range + ", " + change.repetitions()
-                + ": " + word(outcome) + reason;
-    }
-
-    /** Returns the printed form. */
-    public static String word(Outcome outcome) {
-        return switch (outcome) {
-            case MET -> "met";
-            case BETTER_THAN_EXPECTED -> "better than expected";
-            case NOT_MEASURED -> "not measured";
-            case UNDECIDED -> "undecided";
-            case MISSED -> "missed";
-            case HARMFUL -> "HARMFUL";
-        };
+                + ": " + outcome.text() + reason;
     }
 
     /** The worst of several. */

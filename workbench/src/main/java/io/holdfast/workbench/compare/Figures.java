@@ -90,7 +90,7 @@ public final class Figures {
     }
 
     /** The smallest over the largest, as how far apart they are. */
-    static double apart(double[] values) {
+    public static double apart(double[] values) {
         double most = Arrays.stream(values).max().orElse(0);
         double least = Arrays.stream(values).min().orElse(0);
         return least > 0 ? most / least - 1 : 0;

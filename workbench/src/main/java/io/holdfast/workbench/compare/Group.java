@@ -8,6 +8,7 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.TreeMap;
@@ -82,6 +83,11 @@ public record Group(String workload, Map<String, String> settings, List<LoadResu
 
     Set<String> workloadIds() {
         return runs.stream().flatMap(run -> run.workloadId().stream()).collect(Collectors.toCollection(TreeSet::new));
+    }
+
+    /** Returns why it has no figures, where that is known. */
+    Optional<String> failure() {
+        return runs.stream().flatMap(run -> run.failures().keySet().stream()).findFirst();
     }
 
     /** Returns the tools that measured it. */

@@ -2,13 +2,13 @@ package io.holdfast.workbench.compare;
 
 import io.holdfast.evidence.Interval;
 import io.holdfast.loadtest.LoadTestException;
-import io.holdfast.loadtest.measure.LoadResult;
 import io.holdfast.loadtest.measure.Metric;
 import io.holdfast.loadtest.measure.Metric.Better;
 import io.holdfast.workbench.compare.Comparison.Named;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
+import java.util.DoubleSummaryStatistics;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -106,6 +106,10 @@ public record Matrix(
         /** Returns the lead of the best, as a share. */
         public OptionalDouble leadShare() {
             return lead().map(Change::share).orElse(OptionalDouble.empty());
+        }
+
+        private double ledBy() {
+            return leadShare().orElse(0);
         }
 
         /** The last variant against the first. */
@@ -246,11 +250,7 @@ public record Matrix(
                 cell.values().merge(of, values, Matrix::both);
                 refuseOther(place, ids.computeIfAbsent(place, any -> new LinkedHashSet<>()), entry.group());
             } else {
-                entry.group().runs().stream()
-                        .map(LoadResult::failures)
-                        .flatMap(failures -> failures.keySet().stream())
-                        .findFirst()
-                        .ifPresent(why -> cell.failures().put(of, why));
+                entry.group().failure().ifPresent(why -> cell.failures().put(of, why));
             }
         }
         return new Matrix(
@@ -298,19 +298,10 @@ public record Matrix(
                     .filter(cell -> cell.winner().filter(variant::equals).isPresent())
                     .toList();
             if (!won.isEmpty()) {
-                double least = won.stream()
-                        .mapToDouble(cell -> cell.leadShare().orElse(0))
-                        .min()
-                        .orElse(0);
-                double most = won.stream()
-                        .mapToDouble(cell -> cell.leadShare().orElse(0))
-                        .max()
-                        .orElse(0);
+                DoubleSummaryStatistics leads =
+                        won.stream().mapToDouble(Cell::ledBy).summaryStatistics();
                 said.add(variant + " is ahead in " + won.size() + " of " + led.size() + " cells, by "
-                        + (Percents.whole(least).equals(Percents.whole(most))
-                                ? Percents.whole(least)
-                                : Percents.whole(least).replace(" %", "") + " to " + Percents.whole(most))
-                        + ".");
+                        + Percents.range(leads.getMin(), leads.getMax()) + ".");
                 trends(variant, won, said);
             }
         }
@@ -352,9 +343,7 @@ public record Matrix(
                     .values()
                     .stream()
                     .filter(line -> line.size() > 1)
-                    .map(line -> line.stream()
-                            .sorted(Comparator.comparingDouble(cell -> number(cell, name)))
-                            .toList())
+                    .map(line -> sorted(line, name))
                     .toList();
             if (!lines.isEmpty()) {
                 told = true;
@@ -368,17 +357,21 @@ public record Matrix(
             }
         }
         if (!told && names.size() > 1) {
-            List<Cell> sorted = won.stream()
-                    .sorted(Comparator.comparingDouble(cell -> number(cell, names.getFirst())))
-                    .toList();
+            List<Cell> sorted = sorted(won, names.getFirst());
             way(List.of(sorted))
                     .ifPresent(way -> said.add("The lead of " + variant + " " + way + " from "
-                            + Percents.whole(sorted.getFirst().leadShare().orElse(0)) + " to "
-                            + Percents.whole(sorted.getLast().leadShare().orElse(0)) + " as " + names.getFirst()
+                            + Percents.whole(sorted.getFirst().ledBy()) + " to "
+                            + Percents.whole(sorted.getLast().ledBy()) + " as " + names.getFirst()
                             + " rises, but "
                             + String.join(" and ", names)
                             + " change together in this table, so it cannot tell which of them does it."));
         }
+    }
+
+    private static List<Cell> sorted(List<Cell> cells, String name) {
+        return cells.stream()
+                .sorted(Comparator.comparingDouble(cell -> number(cell, name)))
+                .toList();
     }
 
     private static double number(Cell cell, String name) {
@@ -386,17 +379,16 @@ public record Matrix(
     }
 
     private static String from(List<Cell> line, String name) {
-        return "from " + Percents.whole(line.getFirst().leadShare().orElse(0)) + " at "
+        return "from " + Percents.whole(line.getFirst().ledBy()) + " at "
                 + plain(number(line.getFirst(), name)) + " to "
-                + Percents.whole(line.getLast().leadShare().orElse(0)) + " at " + plain(number(line.getLast(), name));
+                + Percents.whole(line.getLast().ledBy()) + " at " + plain(number(line.getLast(), name));
     }
 
     /** Returns {@code falls} or {@code rises} where leads do only that along all of these lines. */
     private static Optional<String> way(List<List<Cell>> lines) {
         List<Double> steps = lines.stream()
                 .flatMap(line -> IntStream.range(1, line.size())
-                        .mapToObj(i -> line.get(i).leadShare().orElse(0)
-                                - line.get(i - 1).leadShare().orElse(0)))
+                        .mapToObj(i -> line.get(i).ledBy() - line.get(i - 1).ledBy()))
                 .toList();
         if (steps.stream().allMatch(step -> step < 0)) {
             return Optional.of("falls");

@@ -23,6 +23,11 @@ public final class Percents {
         return text(share, 0, true);
     }
 
+    /** Returns a range of whole percentages, as {@code +12 to +15 %}. */
+    public static String range(double least, double most) {
+        return whole(least).equals(whole(most)) ? whole(least) : whole(least).replace(" %", "") + " to " + whole(most);
+    }
+
     /** One decimal and no sign before what is above zero. */
     public static String plain(double share) {
         return text(share, 1, false);

@@ -2,11 +2,16 @@ package io.holdfast.workbench.compare;
 
 import io.holdfast.evidence.Interval;
 import io.holdfast.loadtest.LoadTestException;
-import io.holdfast.loadtest.measure.LoadResult;
 import io.holdfast.loadtest.measure.Metric;
+import io.holdfast.loadtest.report.Document.Axis;
+import io.holdfast.loadtest.report.Document.Plot;
+import io.holdfast.loadtest.report.Document.Point;
+import io.holdfast.loadtest.report.Document.Series;
+import io.holdfast.loadtest.report.Document.Shape;
 import io.holdfast.workbench.compare.Comparison.Named;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.DoubleSummaryStatistics;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -29,6 +34,9 @@ public record Scaling(String over, double reference, List<Metric> metrics, List<
     /** Below this efficiency devices are better used otherwise. */
     public static final double AVOID_BELOW = 0.5;
 
+    /** Limit of the rule, for people. */
+    public static final String LIMIT = Percents.whole(AVOID_BELOW).replace("+", "");
+
     /**
      * One size.
      *
@@ -39,7 +47,7 @@ public record Scaling(String over, double reference, List<Metric> metrics, List<
             double size, String series, Group group, Group reference, double ratio, Optional<String> failure) {
         /** Returns how many times as good as the reference it is; absent where one of them lacks the metric. */
         public OptionalDouble speedUp(Metric metric) {
-            return change(metric).map(change -> change.logRatio()).orElse(OptionalDouble.empty()).stream()
+            return change(metric).map(Change::logRatio).orElse(OptionalDouble.empty()).stream()
                     .map(log -> Math.exp(metric.better() == Metric.Better.LOWER ? -log : log))
                     .findFirst();
         }
@@ -53,18 +61,14 @@ public record Scaling(String over, double reference, List<Metric> metrics, List<
 
         /** Returns true if it lies below the rule's limit; absent where repetitions leave that open. */
         public Optional<Boolean> isToAvoid(Metric throughput) {
-            if (ratio <= 1 || efficiency(throughput).isEmpty()) {
-                return Optional.of(false);
-            }
-            Optional<Interval> logs = change(throughput).flatMap(Change::interval);
             double limit = Math.log(AVOID_BELOW * ratio);
-            if (logs.isEmpty()) {
-                return Optional.of(efficiency(throughput).getAsDouble() < AVOID_BELOW);
+            OptionalDouble efficiency = efficiency(throughput);
+            Optional<Interval> logs = change(throughput).flatMap(Change::interval);
+            if (ratio <= 1 || logs.isEmpty() || efficiency.isEmpty()) {
+                return Optional.of(ratio > 1 && efficiency.orElse(1) < AVOID_BELOW);
             }
-            if (logs.get().below(limit)) {
-                return Optional.of(true);
-            }
-            return logs.get().above(limit) ? Optional.of(false) : Optional.empty();
+            boolean open = !logs.get().below(limit) && !logs.get().above(limit);
+            return open ? Optional.empty() : Optional.of(logs.get().below(limit));
         }
 
         private Optional<Change> change(Metric metric) {
@@ -73,7 +77,7 @@ public record Scaling(String over, double reference, List<Metric> metrics, List<
                     : Optional.empty();
         }
 
-        /** The value of a metric; absent where it lacks it. */
+        /** Returns the value of a metric; absent where it lacks it. */
         public OptionalDouble value(Metric metric) {
             return group.has(metric) ? OptionalDouble.of(Change.mean(group.values(metric))) : OptionalDouble.empty();
         }
@@ -89,7 +93,7 @@ public record Scaling(String over, double reference, List<Metric> metrics, List<
     }
 
     /**
-     * From results that differ in a number of devices.
+     * Reads off results that differ in a number of devices.
      *
      * @param reference the number in the reference row
      */
@@ -104,9 +108,8 @@ public record Scaling(String over, double reference, List<Metric> metrics, List<
             throw new LoadTestException("No result has a number for the setting '" + over
                     + "'; name the setting that counts devices by --over.");
         }
-        List<Group> base = sizes.entrySet().stream()
-                .filter(entry -> entry.getValue() == reference)
-                .map(Map.Entry::getKey)
+        List<Group> base = sizes.keySet().stream()
+                .filter(group -> Double.valueOf(reference).equals(sizes.get(group)))
                 .toList();
         if (base.size() != 1) {
             throw new LoadTestException("There " + (base.isEmpty() ? "is no row" : "are " + base.size() + " rows")
@@ -115,9 +118,16 @@ public record Scaling(String over, double reference, List<Metric> metrics, List<
                     + sizes.values().stream().distinct().map(Matrix::plain).collect(Collectors.joining(", "))
                     + ": give one of them by --reference, or the results of that one.");
         }
-        refuseOther(sizes.keySet());
-        Predicate<Metric> there = metric -> base.getFirst().has(metric);
-        List<Metric> metrics = metrics(names, there);
+        long ids = sizes.keySet().stream()
+                .map(Group::workloadIds)
+                .filter(each -> !each.isEmpty())
+                .distinct()
+                .count();
+        if (ids > 1) {
+            throw new LoadTestException(
+                    "The sizes were sent different requests (workload ids differ), so nothing scales"
+                            + " here; run all with one workload.");
+        }
         Set<String> telling = telling(sizes.keySet(), over);
         List<Row> rows = new ArrayList<>();
         sizes.forEach((group, size) -> rows.add(new Row(
@@ -129,22 +139,9 @@ public record Scaling(String over, double reference, List<Metric> metrics, List<
                 group,
                 base.getFirst(),
                 size / reference,
-                failure(group))));
+                group.failure())));
         rows.sort(Comparator.comparingDouble(Row::size).thenComparing(Row::series));
-        return new Scaling(over, reference, metrics, rows);
-    }
-
-    private static void refuseOther(Set<Group> groups) {
-        List<Set<String>> ids = groups.stream()
-                .map(Group::workloadIds)
-                .filter(each -> !each.isEmpty())
-                .distinct()
-                .toList();
-        if (ids.size() > 1) {
-            throw new LoadTestException(
-                    "The sizes were sent different requests (workload ids differ), so nothing scales"
-                            + " here; run all with one workload.");
-        }
+        return new Scaling(over, reference, metrics(names, base.getFirst()::has), rows);
     }
 
     private static List<Metric> metrics(List<String> names, Predicate<Metric> there) {
@@ -174,44 +171,67 @@ public record Scaling(String over, double reference, List<Metric> metrics, List<
         return names;
     }
 
-    private static Optional<String> failure(Group group) {
-        return group.runs().stream()
-                .map(LoadResult::failures)
-                .flatMap(failures -> failures.keySet().stream())
-                .findFirst();
+    /** Returns throughput over the number of devices. */
+    public Plot plot() {
+        Map<String, List<Point>> series = new LinkedHashMap<>();
+        for (Row row : rows) {
+            row.value(throughput())
+                    .ifPresent(value -> series.computeIfAbsent(
+                                    row.series().isEmpty() ? "reference" : row.series(), any -> new ArrayList<>())
+                            .add(new Point(row.size(), value, Figures.shown(throughput(), value))));
+        }
+        return plot(
+                over,
+                throughput().title(),
+                series.entrySet().stream()
+                        .map(each -> new Series(each.getKey(), "", Shape.MARKS, each.getValue()))
+                        .toList());
     }
 
+    /** Returns series over a number of devices, with 0 at the bottom. */
+    public static Plot plot(String over, String name, List<Series> series) {
+        List<Point> all =
+                series.stream().flatMap(each -> each.points().stream()).toList();
+        DoubleSummaryStatistics sizes = all.stream().mapToDouble(Point::x).summaryStatistics();
+        double most = all.stream().mapToDouble(Point::y).max().orElse(1);
+        return new Plot(
+                "",
+                "",
+                Axis.linear(over, sizes.getMin(), sizes.getMax(), "%.0f"),
+                Axis.linear(name, 0, most, "%.0f"),
+                series);
+    }
+
+    /** Returns the metric by which efficiency is told. */
     public Metric throughput() {
         return metrics.getFirst();
     }
 
     /** Returns the recommendations that the rows allow, with the rule behind each. */
     public List<String> recommendations() {
-        List<String> said = new ArrayList<>();
         Metric throughput = throughput();
         List<Row> larger = rows.stream()
                 .filter(row -> row.ratio() > 1 && row.efficiency(throughput).isPresent())
                 .toList();
+        List<String> said = new ArrayList<>();
         larger.stream()
                 .max(Comparator.comparingDouble(
                         row -> row.efficiency(throughput).orElse(0)))
-                .ifPresent(row -> said.add("Most efficient: " + row.label(over) + " with "
-                        + Percents.plain(row.efficiency(throughput).getAsDouble()) + "."));
+                .ifPresent(row -> said.add("Most efficient: " + row.label(over) + " with " + efficiency(row) + "."));
         larger.stream()
                 .filter(row -> row.isToAvoid(throughput).orElse(false))
-                .forEach(row -> said.add("AVOID " + row.label(over) + ": efficiency "
-                        + Percents.plain(row.efficiency(throughput).getAsDouble()) + ", below "
-                        + Percents.whole(AVOID_BELOW).replace("+", "")
-                        + (row.runs() < Change.FEWEST ? ", single run" : "")
-                        + "."));
+                .forEach(row -> said.add("AVOID " + row.label(over) + ": efficiency " + efficiency(row) + ", below "
+                        + LIMIT + (row.runs() < Change.FEWEST ? ", single run" : "") + "."));
         larger.stream()
                 .filter(row -> row.isToAvoid(throughput).isEmpty())
                 .forEach(row -> said.add("Undecided whether to avoid " + row.label(over)
-                        + ": the interval of its efficiency contains "
-                        + Percents.whole(AVOID_BELOW).replace("+", "") + "."));
+                        + ": the interval of its efficiency contains " + LIMIT + "."));
         said.add("Rule: efficiency is the ratio of throughput over the ratio of " + over + " to the reference row ("
-                + over + "=" + Matrix.plain(reference) + "); below "
-                + Percents.whole(AVOID_BELOW).replace("+", "") + " avoid it.");
+                + over + "=" + Matrix.plain(reference) + "); below " + LIMIT + " avoid it.");
         return said;
+    }
+
+    private String efficiency(Row row) {
+        return Percents.plain(row.efficiency(throughput()).orElseThrow());
     }
 }

@@ -7,7 +7,6 @@ import io.holdfast.loadtest.measure.Measures;
 import io.holdfast.loadtest.measure.Metric;
 import io.holdfast.loadtest.measure.ResultFile;
 import io.holdfast.workbench.compare.Comparison.Named;
-import io.holdfast.workbench.compare.Percents;
 import io.holdfast.workbench.table.Phases.Phase;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -16,6 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -23,8 +23,8 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -53,6 +53,9 @@ public final class BenchmarkLog {
             "e2e_p50",
             "errors");
     private static final String ID = "[0-9a-f]{64}";
+
+    /** Settings that are the names of a table and of its columns. */
+    private static final Set<String> NAMES = Set.of(Column.WORKLOAD, Column.MODEL);
 
     private final Path file;
     private final String text;
@@ -84,19 +87,12 @@ public final class BenchmarkLog {
             throw new LoadTestException(
                     "The log " + file + " cannot be read (" + e.getMessage() + "); name a file in Markdown.");
         }
-        TableText.Contents contents = TableText.of(file + ".md", text);
-        List<PublishedTable> results = contents.tables().stream()
-                .filter(BenchmarkLog::hasResults)
+        List<PublishedTable> results = TableText.of(file + ".md", text).tables().stream()
+                .filter(table -> table.header().getFirst().equalsIgnoreCase("metric")
+                        && table.header().stream().noneMatch("better"::equalsIgnoreCase))
                 .map(table -> PublishedTable.of(table, PublishedTable.Told.nothing()))
                 .toList();
         return new BenchmarkLog(file, text, Phases.of(results, List.of()));
-    }
-
-    private static boolean hasResults(TableText table) {
-        List<String> header = table.header().stream()
-                .map(name -> name.toLowerCase(Locale.ROOT))
-                .toList();
-        return header.getFirst().equals("metric") && !header.contains("better");
     }
 
     /** Appends a phase with the results of these files, CSV or those that a preset wrote. */
@@ -108,45 +104,30 @@ public final class BenchmarkLog {
         if (phases.phases().stream().anyMatch(each -> each.name().equals(name))) {
             throw new LoadTestException("The log " + file + " has a '" + name + "' already; name another one.");
         }
-        Map<String, List<Observation>> workloads = new LinkedHashMap<>();
-        results.forEach(each -> read(each)
-                .forEach(result -> workloads
-                        .computeIfAbsent(workload(result, each), any -> new ArrayList<>())
-                        .add(result)));
-        Phase now = new Phase(name, workloads, List.of(), List.of());
-        workloads.keySet().forEach(workload -> refuseRedefined(now, workload));
+        Phase now = new Phase(
+                name, results.stream().flatMap(each -> read(each).stream()).toList(), List.of(), List.of());
+        now.workloads().forEach(workload -> refuseRedefined(now, workload));
         Map<String, Optional<String>> against = new LinkedHashMap<>();
         List<Comparison> changes = new ArrayList<>();
         StringBuilder out = new StringBuilder("## ").append(name).append("\n\n");
         out.append("Single runs: no figure here has an interval.\n");
-        workloads.forEach((workload, measured) -> {
+        for (String workload : now.workloads()) {
             Optional<Phase> last = phases.lastWith(workload);
             against.put(workload, last.map(Phase::name));
             changes.addAll(write(now, workload, last, out));
-        });
+        }
         replace(out.toString());
         return new Appended(
                 against,
-                workloads.values().stream()
-                        .flatMap(List::stream)
-                        .map(BenchmarkLog::model)
-                        .collect(Collectors.toCollection(LinkedHashSet::new)),
+                models(now.results()),
                 PhaseReview.regressions(changes).stream()
-                        .map(each ->
-                                PhaseReview.where(each) + " " + each.metric().title() + " " + each.text())
+                        .map(PhaseReview::placed)
                         .toList());
     }
 
-    private static String workload(Observation each, Path file) {
-        String workload = Optional.ofNullable(each.where().get(Column.WORKLOAD))
-                .orElseThrow(() -> new LoadTestException(
-                        "The results " + file + " do not say of which workload they are; add a column 'workload'."));
-        String id = each.where().getOrDefault(Column.WORKLOAD_ID, "");
-        if (!id.matches(ID)) {
-            throw new LoadTestException("The workload '" + workload + "' of " + file
-                    + " has no id; add a column 'workload id' with the SHA-256 of its requests.");
-        }
-        return workload;
+    /** Returns the models of some results; one without a name is called a value. */
+    private static Set<String> models(List<Observation> results) {
+        return results.stream().map(BenchmarkLog::model).collect(Collectors.toCollection(LinkedHashSet::new));
     }
 
     private static String model(Observation each) {
@@ -160,57 +141,44 @@ public final class BenchmarkLog {
      * @param notes takes what is not to be seen in the results
      */
     public static List<Named> results(Path file, List<String> phases, List<String> notes) {
-        Document document = Document.of(TableText.read(file), Map.of());
+        PublishedDocument document = PublishedDocument.of(TableText.read(file), Map.of());
         document.skipped().forEach(each -> notes.add("Skipped: " + each));
         Phases all = Phases.of(document.tables(), document.prose());
-        if (!phases.isEmpty() || !all.isEmpty()) {
-            List<Phase> meant = phases.isEmpty()
-                    ? all.phases()
-                    : phases.stream()
-                            .map(each -> all.called(each, file.toString()))
-                            .toList();
-            return meant.stream()
-                    .map(phase -> {
-                        String name = Phases.plain(phase.name());
-                        phase.otherServers()
-                                .forEach(each -> notes.add(name + ", " + each.where() + ": " + each.text()));
-                        return new Named(name, results(name, phase.workloads()));
-                    })
-                    .toList();
+        if (phases.isEmpty() && all.phases().isEmpty()) {
+            document.tables().forEach(table -> notes.addAll(table.notes()));
+            String name = String.valueOf(file.getFileName()).replaceFirst("\\.\\w+$", "");
+            return List.of(new Named(name, results(name, document.results())));
         }
-        Map<String, List<Observation>> workloads = new LinkedHashMap<>();
-        for (PublishedTable table : document.tables()) {
-            table.notes().forEach(notes::add);
-            for (Observation each : table.observations()) {
-                String workload = each.where().getOrDefault(Column.WORKLOAD, Phases.plain(table.name()));
-                workloads.computeIfAbsent(workload, any -> new ArrayList<>()).add(each);
-            }
-        }
-        String name = Optional.ofNullable(file.getFileName())
-                .map(Path::toString)
-                .orElse("table")
-                .replaceFirst("\\.\\w+$", "");
-        return List.of(new Named(name, results(name, workloads)));
+        return (phases.isEmpty()
+                        ? all.phases().stream()
+                        : phases.stream().map(each -> all.called(each, file.toString())))
+                .map(phase -> {
+                    String name = Phases.plain(phase.name());
+                    phase.otherServers().forEach(each -> notes.add(name + ", " + each.where() + ": " + each.text()));
+                    return new Named(name, results(name, phase.results()));
+                })
+                .toList();
     }
 
-    /** One result for each place, told apart by its model and by whatever else it takes. */
-    private static ResultFile results(String suite, Map<String, List<Observation>> workloads) {
-        List<LoadResult> results = new ArrayList<>();
-        Set<String> names = telling(workloads);
-        workloads.forEach((workload, observations) -> {
-            Map<List<Object>, List<Observation>> places = new LinkedHashMap<>();
-            observations.forEach(each -> places.computeIfAbsent(
-                            List.of(each.where(), each.side(), each.repetition()), any -> new ArrayList<>())
-                    .add(each));
-            places.values().forEach(place -> results.add(result(workload, place, names)));
-        });
+    /** Returns one result for each place, told apart by its model and by whatever else it takes. */
+    private static ResultFile results(String suite, List<Observation> observations) {
+        Set<String> names = telling(observations);
+        List<LoadResult> results = observations.stream()
+                .collect(Collectors.groupingBy(
+                        each -> List.of(each.where(), each.side(), each.repetition()),
+                        LinkedHashMap::new,
+                        Collectors.toList()))
+                .values()
+                .stream()
+                .map(place -> result(place, names))
+                .toList();
         if (results.isEmpty()) {
             throw new LoadTestException("'" + suite + "' has no results; name tables with numbers.");
         }
         return new ResultFile(suite, "unknown", "unknown", Map.of(), results);
     }
 
-    private static LoadResult result(String workload, List<Observation> place, Set<String> names) {
+    private static LoadResult result(List<Observation> place, Set<String> names) {
         Observation first = place.getFirst();
         Map<String, String> settings = new LinkedHashMap<>(first.where());
         settings.keySet().retainAll(names);
@@ -218,179 +186,201 @@ public final class BenchmarkLog {
         Map<Metric, Double> values = new LinkedHashMap<>();
         place.forEach(each -> values.putIfAbsent(each.metric(), each.value()));
         return new LoadResult(
-                workload + "/" + String.join("/", settings.values())
+                first.workload() + "/" + String.join("/", settings.values())
                         + first.repetition().map(each -> "/run" + each).orElse(""),
-                workload,
+                first.workload(),
                 Optional.ofNullable(first.where().get(Column.WORKLOAD_ID)),
                 "a table",
                 settings,
-                Optional.ofNullable(first.where().get(Column.REQUESTS)).flatMap(Figure::of).stream()
-                        .mapToInt(figure -> figure.number().intValue())
-                        .findFirst()
-                        .orElse(0),
+                // None where it is not told.
+                (int) Figure.value(first.where().get(Column.REQUESTS)),
                 Map.of(),
                 new Measures(values));
     }
 
-    /** Names of settings without which two places of one workload would be the same. */
-    private static Set<String> telling(Map<String, List<Observation>> workloads) {
+    /** Returns the settings without which two places of one workload would be the same. */
+    private static Set<String> telling(List<Observation> observations) {
         Set<String> telling = new LinkedHashSet<>(Set.of(Column.MODEL));
-        Set<String> all = workloads.values().stream()
-                .flatMap(List::stream)
+        observations.stream()
                 .flatMap(each -> each.where().keySet().stream())
                 .filter(name -> !name.equals(Column.WORKLOAD) && !name.equals(Column.WORKLOAD_ID))
-                .collect(Collectors.toCollection(LinkedHashSet::new));
-        for (String name : all) {
-            boolean needed = workloads.values().stream()
-                    .anyMatch(observations -> observations.stream()
-                            .collect(Collectors.groupingBy(
-                                    each -> List.of(each.metric(), each.side(), each.repetition(), only(each, telling)),
-                                    Collectors.mapping(
-                                            each -> each.where().getOrDefault(name, ""), Collectors.toSet())))
-                            .values()
-                            .stream()
-                            .anyMatch(values -> values.size() > 1));
-            if (needed) {
-                telling.add(name);
-            }
-        }
+                .distinct()
+                .forEach(name -> {
+                    Set<String> more = new LinkedHashSet<>(telling);
+                    more.add(name);
+                    if (places(observations, more) > places(observations, telling)) {
+                        telling.add(name);
+                    }
+                });
         return telling;
     }
 
-    private static Map<String, String> only(Observation each, Set<String> names) {
-        Map<String, String> where = new TreeMap<>(each.where());
-        where.keySet().retainAll(names);
-        return where;
+    private static long places(List<Observation> observations, Set<String> settings) {
+        return observations.stream()
+                .map(each -> List.of(
+                        each.workload(),
+                        each.metric(),
+                        each.side(),
+                        each.repetition(),
+                        settings.stream()
+                                .map(name -> each.where().getOrDefault(name, ""))
+                                .toList()))
+                .distinct()
+                .count();
     }
 
     private static List<Observation> read(Path file) {
+        List<Observation> results;
         if (file.toString().endsWith(".json")) {
-            ResultFile results = ResultFile.read(file);
-            return results.results().stream()
-                    .flatMap(result -> observations(result, results.model()).stream())
+            ResultFile from = ResultFile.read(file);
+            results = from.results().stream()
+                    .flatMap(result -> observations(result, from.model()))
+                    .toList();
+        } else {
+            PublishedDocument document = PublishedDocument.of(TableText.read(file), Map.of());
+            // A table that is left out would be results that nobody misses.
+            document.skipped().stream().findFirst().ifPresent(sentence -> {
+                throw new LoadTestException("The results " + file + " are not all understood. " + sentence);
+            });
+            results = document.tables().stream()
+                    .flatMap(table -> table.observations().stream())
                     .toList();
         }
-        Document document = Document.of(TableText.read(file), Map.of());
-        // A table that is left out would be results that nobody misses.
-        document.skipped().stream().findFirst().ifPresent(sentence -> {
-            throw new LoadTestException("The results " + file + " are not all understood. " + sentence);
-        });
-        return document.tables().stream()
-                .flatMap(table -> table.observations().stream())
-                .toList();
+        results.forEach(each -> refuseUnnamed(each, file));
+        return results;
     }
 
-    private static List<Observation> observations(LoadResult result, String model) {
-        Map<String, String> where = new LinkedHashMap<>();
-        result.settings()
-                .forEach((name, value) ->
-                        PublishedTable.settings(List.of(name + ": " + value)).forEach(where::put));
+    private static void refuseUnnamed(Observation each, Path file) {
+        if (each.workload().isEmpty()) {
+            throw new LoadTestException(
+                    "The results " + file + " do not say of which workload they are; add a column 'workload'.");
+        }
+        if (!each.where().getOrDefault(Column.WORKLOAD_ID, "").matches(ID)) {
+            throw new LoadTestException("The workload '" + each.workload() + "' of " + file
+                    + " has no id; add a column 'workload id' with the SHA-256 of its requests.");
+        }
+    }
+
+    private static Stream<Observation> observations(LoadResult result, String model) {
+        Map<String, String> where = new LinkedHashMap<>(PublishedTable.settings(result.settings().entrySet().stream()
+                .map(setting -> setting.getKey() + ": " + setting.getValue())
+                .toList()));
         where.put(Column.WORKLOAD, result.workload());
         result.workloadId().ifPresent(id -> where.put(Column.WORKLOAD_ID, id));
         where.put(Column.MODEL, model);
-        List<Observation> observations = new ArrayList<>();
-        result.measures().values().forEach((metric, value) -> {
+        return result.measures().values().entrySet().stream().flatMap(each -> {
             // As tables have it, so that a log reads the same whatever wrote the numbers.
-            String[] shown = metric.shown(value).split(" ", 2);
-            Figure.of(shown[0])
-                    .ifPresent(figure -> observations.add(new Observation(
+            String[] shown = (each.getKey().shown(each.getValue()) + " ").split(" ", 2);
+            return Figure.of(shown[0]).stream()
+                    .map(figure -> new Observation(
                             where,
-                            metric,
                             Optional.empty(),
                             Optional.empty(),
                             Optional.empty(),
+                            each.getKey(),
                             figure,
-                            value,
-                            shown.length > 1 ? shown[1] : "")));
+                            each.getValue(),
+                            shown[1].strip()));
         });
-        return observations;
     }
 
     private void refuseRedefined(Phase now, String workload) {
-        Set<String> ids = now.workloads().getOrDefault(workload, List.of()).stream()
-                .map(each -> each.where().getOrDefault(Column.WORKLOAD_ID, ""))
-                .collect(Collectors.toCollection(TreeSet::new));
+        Set<String> ids = now.ids(workload);
         if (ids.size() > 1) {
             throw new LoadTestException("The workload '" + workload + "' has " + ids.size()
                     + " ids in these results, so models were not asked the same; run it again.");
         }
+        String id = ids.iterator().next();
         phases.lastWith(workload)
-                .ifPresent(last -> last.id(workload)
-                        .filter(id -> !ids.contains(id))
-                        .ifPresent(id -> {
+                .ifPresent(last -> last.ids(workload).stream()
+                        .filter(was -> !was.equals(id))
+                        .findFirst()
+                        .ifPresent(was -> {
                             throw new LoadTestException(
                                     "The workload '" + workload + "' was redefined: in " + last.name()
-                                            + " its requests had the id " + id.substring(0, 12) + ", and now "
-                                            + ids.iterator().next().substring(0, 12)
+                                            + " its requests had the id " + was.substring(0, 12) + ", and now "
+                                            + id.substring(0, 12)
                                             + "; give it another name, or run the old phases again.");
                         }));
     }
 
-    private List<Comparison> write(Phase now, String workload, Optional<Phase> last, StringBuilder out) {
-        List<Observation> measured = now.workloads().getOrDefault(workload, List.of());
-        List<String> models =
-                measured.stream().map(BenchmarkLog::model).distinct().toList();
+    private static List<Comparison> write(Phase now, String workload, Optional<Phase> last, StringBuilder out) {
+        List<Observation> measured = now.of(workload);
+        Set<String> models = models(measured);
         Map<String, String> common = new LinkedHashMap<>(measured.getFirst().where());
         measured.forEach(each -> common.entrySet().retainAll(each.where().entrySet()));
-        common.keySet().removeAll(Set.of(Column.WORKLOAD, Column.MODEL));
-        out.append("\n### ").append(workload).append("\n\n");
-        out.append(common.entrySet().stream()
-                        .map(each -> each.getKey() + ": " + each.getValue())
-                        .collect(Collectors.joining(", ")))
-                .append("\n\n");
-        row(out, "metric", models.stream());
-        out.append("|---").append("|---:".repeat(models.size())).append("|\n");
-        ownSettings(measured, common)
-                .forEach((setting, byModel) ->
-                        row(out, setting, models.stream().map(model -> byModel.getOrDefault(model, "-"))));
-        for (Metric metric : metrics(measured)) {
-            row(
-                    out,
-                    name(metric, measured),
-                    models.stream()
-                            .map(model -> find(measured, metric, model)
-                                    .map(each -> each.figure().text())
-                                    .orElse("-")));
-        }
-        List<String> notes = now.otherServers().stream()
-                .filter(each -> each.where().startsWith(workload + ","))
-                .map(each -> "* " + each.text() + "\n")
-                .toList();
-        out.append(notes.isEmpty() ? "" : "\n").append(String.join("", notes));
-        List<Comparison> changes = last.map(before -> Phases.changes(
-                        workload, before.workloads().getOrDefault(workload, List.of()), measured, new ArrayList<>()))
-                .orElse(List.of());
-        if (!changes.isEmpty()) {
-            out.append("\nAgainst ").append(last.orElseThrow().name()).append(", single runs both:\n\n");
-            row(out, "metric", Stream.concat(Stream.of("better"), models.stream()));
-            out.append("|---").append("|---".repeat(models.size() + 1)).append("|\n");
-            for (Metric metric : metrics(measured)) {
-                row(
-                        out,
-                        name(metric, measured),
-                        Stream.concat(
-                                Stream.of(metric.better().name().toLowerCase(Locale.ROOT)),
-                                models.stream().map(model -> cell(changes, metric, model))));
-            }
-        }
-        return changes;
-    }
-
-    private static void row(StringBuilder out, String first, Stream<String> cells) {
-        out.append("| ")
-                .append(first)
-                .append(" | ")
-                .append(cells.map(cell -> cell.replace("|", "\\|")).collect(Collectors.joining(" | ")))
-                .append(" |\n");
-    }
-
-    private static List<Metric> metrics(List<Observation> measured) {
-        return ROWS.stream()
+        common.keySet().removeAll(NAMES);
+        Set<String> own = new TreeSet<>();
+        measured.forEach(each -> own.addAll(each.where().keySet()));
+        own.removeAll(common.keySet());
+        own.removeAll(NAMES);
+        List<Metric> metrics = ROWS.stream()
                 .flatMap(name -> measured.stream()
                         .map(Observation::metric)
                         .filter(metric -> metric.name().equals(name))
                         .limit(1))
                 .toList();
+        out.append("\n### ").append(workload).append("\n\n");
+        out.append(common.entrySet().stream()
+                        .map(each -> each.getKey() + ": " + each.getValue())
+                        .collect(Collectors.joining(", ")))
+                .append("\n\n");
+        row(out, Stream.of("metric"), models.stream());
+        out.append("|---").append("|---:".repeat(models.size())).append("|\n");
+        for (String setting : own) {
+            row(
+                    out,
+                    Stream.of(setting),
+                    cells(models, measured, each -> each.where().getOrDefault(setting, "-")));
+        }
+        for (Metric metric : metrics) {
+            Stream<String> figures = cells(
+                    models,
+                    measured.stream()
+                            .filter(each -> each.metric().equals(metric))
+                            .toList(),
+                    each -> each.figure().text());
+            row(out, Stream.of(name(metric, measured)), figures);
+        }
+        List<Remark> notes = now.otherServers().stream()
+                .filter(each -> each.where().startsWith(workload + ","))
+                .toList();
+        out.append(notes.isEmpty() ? "" : "\n");
+        notes.forEach(each -> out.append("* ").append(each.text()).append('\n'));
+        List<Comparison> changes = last.map(before -> Phases.changes(before.of(workload), measured, new Remarks()))
+                .orElse(List.of());
+        if (!changes.isEmpty()) {
+            out.append("\nAgainst ").append(last.orElseThrow().name()).append(", single runs both:\n\n");
+            row(out, Stream.of("metric", "better"), models.stream());
+            out.append("|---".repeat(models.size() + 2)).append("|\n");
+            for (Metric metric : metrics) {
+                Map<Observation, String> byResult = changes.stream()
+                        .filter(each -> each.metric().equals(metric))
+                        .collect(Collectors.toMap(Comparison::treatment, BenchmarkLog::change));
+                String better = metric.better().name().toLowerCase(Locale.ROOT);
+                row(
+                        out,
+                        Stream.of(name(metric, measured), better),
+                        cells(models, byResult.keySet(), each -> byResult.getOrDefault(each, "-")));
+            }
+        }
+        return changes;
+    }
+
+    private static void row(StringBuilder out, Stream<String> names, Stream<String> cells) {
+        out.append(Stream.concat(names, cells.map(cell -> cell.replace("|", "\\|")))
+                .collect(Collectors.joining(" | ", "| ", " |\n")));
+    }
+
+    /** Returns a cell of each model, from its first result. */
+    private static Stream<String> cells(
+            Set<String> models, Collection<Observation> results, Function<Observation, String> cell) {
+        return models.stream()
+                .map(model -> results.stream()
+                        .filter(each -> model(each).equals(model))
+                        .findFirst()
+                        .map(cell)
+                        .orElse("-"));
     }
 
     /** Returns the name under which it is read back, with the unit of its numbers. */
@@ -403,43 +393,12 @@ public final class BenchmarkLog {
         return metric.title() + (unit.isEmpty() ? "" : " (" + unit + ")");
     }
 
-    private static Optional<Observation> find(List<Observation> measured, Metric metric, String model) {
-        return measured.stream()
-                .filter(each -> each.metric().equals(metric) && model(each).equals(model))
-                .findFirst();
-    }
-
-    /** {@code 212.9 -> 104.2 (-51.1 %, worse)}. */
-    private static String cell(List<Comparison> changes, Metric metric, String model) {
-        return changes.stream()
-                .filter(each -> each.metric().equals(metric)
-                        && each.where().getOrDefault(Column.MODEL, "value").equals(model))
-                .findFirst()
-                .map(each -> {
-                    String word = each.isBetter() ? "better" : each.isWorse() ? "worse" : "";
-                    String change =
-                            each.change().percent(1).map(Percents::printed).orElse("");
-                    String both = Stream.of(change, word)
-                            .filter(part -> !part.isEmpty())
-                            .collect(Collectors.joining(", "));
-                    return each.baseline().figure().text() + " -> "
-                            + each.treatment().figure().text() + (both.isEmpty() ? "" : " (" + both + ")");
-                })
-                .orElse("-");
-    }
-
-    /** Settings that not all models share, by name and then by model. */
-    private static Map<String, Map<String, String>> ownSettings(
-            List<Observation> measured, Map<String, String> common) {
-        Map<String, Map<String, String>> own = new TreeMap<>();
-        for (Observation each : measured) {
-            each.where().forEach((name, value) -> {
-                if (!common.containsKey(name) && !name.equals(Column.WORKLOAD) && !name.equals(Column.MODEL)) {
-                    own.computeIfAbsent(name, any -> new LinkedHashMap<>()).put(model(each), value);
-                }
-            });
-        }
-        return own;
+    /** Returns a text such as {@code 212.9 -> 104.2 (-51.1 %, worse)}. */
+    private static String change(Comparison each) {
+        String word = each.direction() > 0 ? ", better" : each.direction() < 0 ? ", worse" : "";
+        return each.text().endsWith(")")
+                ? each.text().replaceFirst("\\)$", word + ")")
+                : each.text() + (word.isEmpty() ? "" : " (" + word.substring(2) + ")");
     }
 
     private void replace(String phase) {

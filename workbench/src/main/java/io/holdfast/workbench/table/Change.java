@@ -7,47 +7,34 @@ import java.math.RoundingMode;
 import java.util.Optional;
 
 /**
- * From one printed number to another.
+ * A change from one printed number to another.
  *
  * <p>One rule rounds all of them: half up by size, at the last digit that is asked for, from the numbers as printed.
  */
-public record Change(BigDecimal from, BigDecimal to) {
+record Change(BigDecimal from, BigDecimal to) {
     private static final BigDecimal HUNDRED = BigDecimal.valueOf(100);
 
-    /** Parses texts such as {@code of("22.5", "219.3")}. */
-    public static Change of(String from, String to) {
-        return new Change(new BigDecimal(from), new BigDecimal(to));
-    }
-
     /** Returns the change in percent of the first; absent where that is 0. */
-    public Optional<BigDecimal> percent(int decimals) {
+    Optional<BigDecimal> percent(int decimals) {
         return from.signum() == 0
                 ? Optional.empty()
-                : Optional.of(to.subtract(from)
-                        .multiply(HUNDRED)
-                        .divide(from, decimals, RoundingMode.HALF_UP)
-                        .setScale(decimals, RoundingMode.HALF_UP));
+                : Optional.of(to.subtract(from).multiply(HUNDRED).divide(from, decimals, RoundingMode.HALF_UP));
     }
 
     /** Returns the second divided by the first; absent where the first is 0. */
-    public Optional<BigDecimal> times(int decimals) {
+    Optional<BigDecimal> times(int decimals) {
         return from.signum() == 0 ? Optional.empty() : Optional.of(to.divide(from, decimals, RoundingMode.HALF_UP));
     }
 
     /** Returns the change in percent with a sign, as {@code -22.4 %}; {@code none} from 0. */
-    public String text(int decimals) {
+    String text(int decimals) {
         return percent(decimals).map(Percents::printed).orElse("none");
     }
 
-    /** Returns the second divided by the first, as {@code 1.79x}. */
-    public String timesText(int decimals) {
-        return times(decimals).map(times -> times.toPlainString() + "x").orElse("none");
-    }
-
-    /** Returns the log ratio; absent where one of both is not above 0. */
-    Optional<Double> logRatio() {
+    /** Returns the log ratio; NaN where one of both is not above 0. */
+    double logRatio() {
         return from.signum() > 0 && to.signum() > 0
-                ? Optional.of(Math.log(to.divide(from, MathContext.DECIMAL64).doubleValue()))
-                : Optional.empty();
+                ? Math.log(to.divide(from, MathContext.DECIMAL64).doubleValue())
+                : Double.NaN;
     }
 }

@@ -1,5 +1,7 @@
 package io.holdfast.workbench.table;
 
+import com.fasterxml.jackson.annotation.JsonInclude;
+import com.fasterxml.jackson.annotation.JsonValue;
 import io.holdfast.evidence.Estimate;
 import io.holdfast.evidence.Interval;
 import io.holdfast.evidence.Verdict;
@@ -15,6 +17,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
@@ -23,12 +26,16 @@ import java.util.stream.Collectors;
  * @param limit what its author says behind the status, as {@code at high concurrency}; empty where nothing is
  * @param evidence what that rests on, as a place in a table, a journal, or a call with its answer; never empty
  */
-public record Claim(String claim, Status status, String limit, List<String> evidence) {
+public record Claim(
+        String claim,
+        Status status,
+        @JsonInclude(JsonInclude.Include.NON_EMPTY) String limit,
+        List<String> evidence) {
     private static final String JOURNAL = ".jsonl";
     private static final int MOST_ANSWERS = 3;
     private static final List<String> COLUMNS = List.of("claim", "status", "evidence");
 
-    /** All that can be said about a claim; there are no other words. */
+    /** Words that can be said about a claim; there are no others. */
     public enum Status {
         CONFIRMED("Confirmed"),
         /** The measurement is not about the subject of the claim, whatever its number. */
@@ -45,23 +52,19 @@ public record Claim(String claim, Status status, String limit, List<String> evid
             this.text = text;
         }
 
+        /** Returns the word of a cell. */
+        @JsonValue
         public String text() {
             return text;
         }
 
-        /** The one that a cell begins with. */
+        /** Returns the one that a cell begins with. */
         static Optional<Status> named(String text) {
             return Arrays.stream(values())
-                    .filter(status -> text.regionMatches(true, 0, status.text, 0, status.text.length()))
-                    .filter(status ->
-                            status.limit(text).isEmpty() || !Character.isLetter(text.charAt(status.text.length())))
+                    .filter(status -> Pattern.compile(status.text + "\\b.*", Pattern.CASE_INSENSITIVE)
+                            .matcher(text)
+                            .matches())
                     .findFirst();
-        }
-
-        private String limit(String text) {
-            return text.substring(this.text.length())
-                    .replaceFirst("^[\\s,;:-]+", "")
-                    .strip();
         }
 
         /**
@@ -84,14 +87,11 @@ public record Claim(String claim, Status status, String limit, List<String> evid
                 case REAL -> Optional.of(CONFIRMED);
                 case ORDER_ARTEFACT, NO_EXPOSURE, NO_EFFECT, HARMFUL -> Optional.of(SUSPECT);
                 case INCONCLUSIVE ->
-                    estimate.tauNormal().isPresent()
-                                    && estimate.tauReversed().isPresent()
-                                    && estimate.ci95().isPresent()
-                            ? of(
-                                    estimate.tauNormal().getAsDouble(),
-                                    estimate.tauReversed().getAsDouble(),
-                                    estimate.ci95().get())
-                            : Optional.empty();
+                    estimate.ci95()
+                            .flatMap(size -> of(
+                                    estimate.tauNormal().orElse(Double.NaN),
+                                    estimate.tauReversed().orElse(Double.NaN),
+                                    size));
             };
         }
     }
@@ -104,15 +104,6 @@ public record Claim(String claim, Status status, String limit, List<String> evid
         }
     }
 
-    public Claim(String claim, Status status, List<String> evidence) {
-        this(claim, status, "", evidence);
-    }
-
-    /** Returns the text of its cell, with the limit of the status. */
-    public String statusText() {
-        return status.text() + (limit.isEmpty() ? "" : ", " + limit);
-    }
-
     /**
      * Reads a ledger: a table with the columns claim, status and evidence; evidence is parted by semicolons. The
      * journal of a run is one of its holds, whose evidence is what was asked of the engine and answered.
@@ -120,7 +111,7 @@ public record Claim(String claim, Status status, String limit, List<String> evid
     public static List<Claim> read(Path file) {
         return String.valueOf(file.getFileName()).endsWith(JOURNAL)
                 ? List.of(ofHolds(file, Journal.read(file)))
-                : WordTable.read(file, COLUMNS).stream().map(Claim::of).toList();
+                : TableText.rows(file, COLUMNS).stream().map(Claim::of).toList();
     }
 
     /** A hold that was not made makes of a gain something else than what it is said to be. */
@@ -140,10 +131,11 @@ public record Claim(String claim, Status status, String limit, List<String> evid
                 .collect(Collectors.groupingBy(HoldReceipt::reason, LinkedHashMap::new, Collectors.counting()));
         List<String> evidence = new ArrayList<>();
         evidence.add(String.valueOf(file.getFileName()));
-        answers.entrySet().stream()
-                .limit(MOST_ANSWERS)
-                .forEach(answer ->
-                        evidence.add(answer.getValue() + " of " + asked.size() + " pinned legs: " + answer.getKey()));
+        answers.forEach((answer, count) -> {
+            if (evidence.size() <= MOST_ANSWERS) {
+                evidence.add(count + " of " + asked.size() + " pinned legs: " + answer);
+            }
+        });
         if (answers.size() > MOST_ANSWERS) {
             evidence.add("and " + (answers.size() - MOST_ANSWERS) + " more answers");
         }
@@ -154,21 +146,19 @@ public record Claim(String claim, Status status, String limit, List<String> evid
                 evidence);
     }
 
-    /** The ledger that a table of a document is; absent where it is none. */
+    /** Returns the ledger that a table of a document is; absent where it is none. */
     static Optional<List<Claim>> ledger(TableText table) {
-        return COLUMNS.stream().allMatch(name -> WordTable.has(table, name))
-                ? Optional.of(
-                        WordTable.rows(table, COLUMNS).stream().map(Claim::of).toList())
-                : Optional.empty();
+        return table.rows(COLUMNS).map(rows -> rows.stream().map(Claim::of).toList());
     }
 
     private static Claim of(List<String> row) {
-        String told = row.get(1).strip();
+        String told = row.get(1);
         Status status = Status.named(told)
                 .orElseThrow(() -> new LoadTestException("The claim '" + row.get(0) + "' has the status '" + told
                         + "'; write one of "
                         + Arrays.stream(Status.values()).map(Status::text).collect(Collectors.joining(", "))
                         + "."));
-        return new Claim(row.get(0), status, status.limit(told), WordTable.parts(row.get(2)));
+        String limit = told.substring(status.text.length()).replaceFirst("^[\\s,;:-]+", "");
+        return new Claim(row.get(0), status, limit, TableText.parts(row.get(2)));
     }
 }

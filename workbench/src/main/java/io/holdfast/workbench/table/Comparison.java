@@ -4,25 +4,25 @@ import io.holdfast.evidence.PairOrder;
 import io.holdfast.loadtest.measure.Metric;
 import io.holdfast.workbench.compare.Percents;
 import java.math.BigDecimal;
-import java.math.RoundingMode;
 import java.util.Map;
 import java.util.Optional;
 
 /**
- * Two numbers of a published table that are compared there.
+ * Two numbers of one metric that are compared.
  *
- * @param where both were measured, by the names of {@link Column}
+ * @param where both were measured
  * @param order in which both ran, where the table tells
  * @param stated what the table says that the change is
  */
 record Comparison(
         Map<String, String> where,
-        Metric metric,
         Observation baseline,
         Observation treatment,
         Optional<PairOrder> order,
-        Optional<String> repetition,
         Optional<Figure> stated) {
+    Metric metric() {
+        return baseline.metric();
+    }
 
     Change change() {
         return new Change(baseline.figure().number(), treatment.figure().number());
@@ -41,69 +41,56 @@ record Comparison(
                         .orElse("");
     }
 
-    /** Returns true if the second is worse; false where there is no direction. */
-    boolean isWorse() {
-        return direction() < 0;
+    /** Returns the title of its metric with its text. */
+    String titled() {
+        return metric().title() + " " + text();
     }
 
-    boolean isBetter() {
-        return direction() > 0;
+    String percent() {
+        return change().text(1);
     }
 
-    private int direction() {
+    /** Returns 1 if the second is better, -1 if it is worse, and 0 where there is no difference or no direction. */
+    int direction() {
         int sign = Double.compare(treatment.value(), baseline.value());
-        return switch (metric.better()) {
+        return switch (metric().better()) {
             case LOWER -> -sign;
             case HIGHER -> sign;
             case NEITHER -> 0;
         };
     }
 
-    Optional<Double> logRatio() {
+    double logRatio() {
         return change().logRatio();
     }
 
-    /** Returns true if the change is larger than a ratio of that size, in either direction. */
-    boolean exceeds(double logRatio) {
-        return logRatio().map(ratio -> Math.abs(ratio) >= logRatio).orElse(false);
+    /** Returns the size of the change, as the absolute log ratio; 0 where there is none. */
+    double size() {
+        double ratio = logRatio();
+        return Double.isNaN(ratio) ? 0 : Math.abs(ratio);
     }
 
     /** Returns the change stated by the table where its numbers do not give it, by the rule of {@link Change}. */
     Optional<String> wrongStatement() {
-        return stated.filter(figure -> {
-                    int decimals = figure.decimals();
-                    Optional<BigDecimal> right =
-                            figure.unit().equals("x") ? times(decimals) : change().percent(decimals);
-                    return right.isPresent() && right.get().compareTo(figure.number()) != 0;
-                })
-                .map(figure -> "printed " + statement(figure) + ", and the numbers give " + right(figure));
+        return stated.filter(figure -> right(figure, figure.decimals())
+                        .filter(right -> right.compareTo(figure.number()) != 0)
+                        .isPresent())
+                // One digit more shows why the last one printed is another.
+                .map(figure -> "printed " + statement(figure, figure.number()) + ", and the numbers give "
+                        + statement(figure, right(figure, figure.decimals() + 1).orElse(BigDecimal.ZERO)));
     }
 
-    /** A speed-up is how often the smaller goes into the larger. */
-    private Optional<BigDecimal> times(int decimals) {
-        return metric.better() == Metric.Better.LOWER
+    private static String statement(Figure figure, BigDecimal number) {
+        return figure.unit().equals("x") ? number.toPlainString() + "x" : Percents.printed(number);
+    }
+
+    /** Returns the change in the unit of a statement; a speed-up is how often the smaller goes into the larger. */
+    private Optional<BigDecimal> right(Figure stated, int decimals) {
+        if (!stated.unit().equals("x")) {
+            return change().percent(decimals);
+        }
+        return metric().better() == Metric.Better.LOWER
                 ? new Change(treatment.figure().number(), baseline.figure().number()).times(decimals)
                 : change().times(decimals);
-    }
-
-    private static String statement(Figure figure) {
-        return figure.unit().equals("x") ? figure.text() + "x" : Percents.printed(figure.number());
-    }
-
-    private String right(Figure figure) {
-        // One digit more shows why the last one printed is another.
-        int decimals = figure.decimals() + 1;
-        return figure.unit().equals("x")
-                ? times(decimals).orElse(BigDecimal.ZERO) + "x"
-                : change().text(Math.max(decimals, 1));
-    }
-
-    /** The change as a whole share, for people. */
-    String percent() {
-        return change().percent(1).map(Percents::printed).orElse("none");
-    }
-
-    static BigDecimal rounded(double value, int decimals) {
-        return BigDecimal.valueOf(value).setScale(decimals, RoundingMode.HALF_UP);
     }
 }

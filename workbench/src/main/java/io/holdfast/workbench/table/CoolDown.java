@@ -4,16 +4,16 @@ import io.holdfast.evidence.Quantiles;
 import io.holdfast.workbench.table.Remark.Topic;
 import java.util.List;
 import java.util.Locale;
-import java.util.Optional;
-import java.util.OptionalDouble;
+import java.util.stream.DoubleStream;
+import java.util.stream.IntStream;
 
 /**
  * Cost of waiting for a server to cool down, by a column of seconds.
  *
  * @param seconds of each leg
- * @param cap at which waiting ends
+ * @param cap at which waiting ends; NaN where the table does not tell
  */
-record CoolDown(List<Double> seconds, double cap) {
+record CoolDown(double[] seconds, double cap) {
     /** A probe ends a little after the cap. */
     private static final double SLACK = 1;
 
@@ -22,82 +22,58 @@ record CoolDown(List<Double> seconds, double cap) {
     /** After so many in a row nobody should go on waiting. */
     private static final int IN_A_ROW = 3;
 
-    CoolDown {
-        seconds = List.copyOf(seconds);
+    static CoolDown of(PublishedTable table) {
+        return new CoolDown(
+                table.observations().stream()
+                        .filter(each -> each.metric().name().equals("cool_down"))
+                        .mapToDouble(each -> each.value() / 1e3)
+                        .toArray(),
+                Figure.value(table.settings().get(Column.CAP)));
     }
 
-    static Optional<CoolDown> of(PublishedTable table) {
-        List<Double> seconds = table.observations().stream()
-                .filter(each -> each.metric().name().equals("cool_down"))
-                .map(each -> each.value() / 1e3)
-                .toList();
-        OptionalDouble cap = Optional.ofNullable(table.settings().get(Column.CAP)).flatMap(Figure::of).stream()
-                .mapToDouble(figure -> figure.number().doubleValue())
-                .findFirst();
-        return seconds.isEmpty() || cap.isEmpty()
-                ? Optional.empty()
-                : Optional.of(new CoolDown(seconds, cap.getAsDouble()));
+    List<Remark> remarks() {
+        return seconds.length == 0 || Double.isNaN(cap)
+                ? List.of()
+                : List.of(new Remark(Topic.COOL_DOWN, "", text(), firstOfThree() >= 0));
     }
 
-    static List<Remark> remarks(PublishedTable table) {
-        return of(table).map(waits -> new Remark(Topic.COOL_DOWN, "", waits.text(), waits.firstOfThree() >= 0)).stream()
-                .toList();
-    }
-
-    int atCap() {
-        int count = 0;
-        for (double each : seconds) {
-            count += isAtCap(each) ? 1 : 0;
-        }
-        return count;
-    }
-
-    private boolean isAtCap(double wait) {
-        return wait >= cap - SLACK;
+    long atCap() {
+        return DoubleStream.of(seconds).filter(wait -> wait >= cap - SLACK).count();
     }
 
     double median() {
-        return Quantiles.of(seconds.stream().mapToDouble(Double::doubleValue).toArray(), 0.5);
+        return Quantiles.of(seconds, 0.5);
     }
 
     double hours() {
-        double sum = 0;
-        for (double each : seconds) {
-            sum += each;
-        }
-        return sum / SECONDS_IN_HOUR;
+        return DoubleStream.of(seconds).sum() / SECONDS_IN_HOUR;
     }
 
-    /** The leg with the third wait up to the cap in a row, from 0; -1 where that never happened. */
+    /** Returns the leg with the third wait up to the cap in a row, from 0; -1 where that never happened. */
     int firstOfThree() {
-        int row = 0;
-        for (int i = 0; i < seconds.size(); i++) {
-            row = isAtCap(seconds.get(i)) ? row + 1 : 0;
-            if (row == IN_A_ROW) {
-                return i;
-            }
-        }
-        return -1;
+        return IntStream.range(IN_A_ROW - 1, seconds.length)
+                .filter(leg -> IntStream.range(0, IN_A_ROW).allMatch(back -> seconds[leg - back] >= cap - SLACK))
+                .findFirst()
+                .orElse(-1);
     }
 
     String text() {
-        String text = String.format(
-                Locale.ROOT,
-                "Median %.0f s; %d of %d waits (%.0f %%) ended at the cap of %.0f s; %.1f h in all.",
-                median(),
-                atCap(),
-                seconds.size(),
-                100.0 * atCap() / seconds.size(),
-                cap,
-                hours());
-        int third = firstOfThree();
-        return third < 0
-                ? text
-                : text
-                        + String.format(
+        int left = seconds.length - firstOfThree() - 1;
+        return String.format(
+                        Locale.ROOT,
+                        "Median %.0f s; %d of %d waits (%.0f %%) ended at the cap of %.0f s; %.1f h in all.",
+                        median(),
+                        atCap(),
+                        seconds.length,
+                        100.0 * atCap() / seconds.length,
+                        cap,
+                        hours())
+                + (firstOfThree() < 0
+                        ? ""
+                        : String.format(
                                 Locale.ROOT,
                                 " After leg %d, the third at the cap in a row, up to %.1f h more were to be expected.",
-                                third + 1,
-                                (seconds.size() - third - 1) * cap / SECONDS_IN_HOUR);
+                                firstOfThree() + 1,
+                                left * cap / SECONDS_IN_HOUR));
     }
 }

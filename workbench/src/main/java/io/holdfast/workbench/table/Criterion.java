@@ -1,5 +1,6 @@
 package io.holdfast.workbench.table;
 
+import com.fasterxml.jackson.annotation.JsonValue;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.measure.Metric;
 import io.holdfast.loadtest.measure.Quantity;
@@ -9,7 +10,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalDouble;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -34,6 +34,8 @@ public record Criterion(String criterion, State state, List<String> evidence) {
             this.text = text;
         }
 
+        /** Returns the word of a cell. */
+        @JsonValue
         public String text() {
             return text;
         }
@@ -57,13 +59,13 @@ public record Criterion(String criterion, State state, List<String> evidence) {
      * is no such table.
      */
     static Optional<List<Criterion>> named(TableText table) {
-        if (COLUMNS.stream().allMatch(name -> WordTable.has(table, name))) {
-            return Optional.of(
-                    WordTable.rows(table, COLUMNS).stream().map(Criterion::of).toList());
+        Optional<List<List<String>>> judged = table.rows(COLUMNS);
+        if (judged.isPresent()) {
+            return judged.map(rows -> rows.stream().map(Criterion::of).toList());
         }
-        List<String> header = table.header();
-        return IntStream.range(0, header.size())
-                .filter(at -> NAMES.matcher(Column.words(header.get(at))).matches())
+        return IntStream.range(0, table.header().size())
+                .filter(at ->
+                        NAMES.matcher(Column.words(table.header().get(at))).matches())
                 .boxed()
                 .findFirst()
                 .map(at -> table.rows().stream()
@@ -73,26 +75,26 @@ public record Criterion(String criterion, State state, List<String> evidence) {
                                 .filter(cell -> !cell.isEmpty())
                                 .collect(Collectors.joining(": ")))
                         .filter(criterion -> !criterion.isBlank())
-                        .map(criterion -> new Criterion(
-                                criterion, State.NOT_MEASURED, List.of("the document has no result of it")))
+                        .map(criterion -> notMeasured(criterion, "the document has no result of it"))
                         .toList());
+    }
+
+    private static Criterion notMeasured(String criterion, String why) {
+        return new Criterion(criterion, State.NOT_MEASURED, List.of(why));
     }
 
     /** Returns the criteria by what results have: a criterion of which they have nothing stays not measured. */
     public static List<Criterion> by(List<Criterion> criteria, List<Named> files) {
+        String names = files.stream().map(Named::name).collect(Collectors.joining(", "));
         return criteria.stream()
-                .map(each -> each.state == State.NOT_MEASURED
-                        ? Optional.of(evidence(each.criterion, files))
-                                .filter(found -> !found.isEmpty())
-                                .map(found -> new Criterion(each.criterion, State.MET, found))
-                                .orElseGet(() -> new Criterion(
-                                        each.criterion,
-                                        State.NOT_MEASURED,
-                                        List.of("no result of it in "
-                                                + files.stream()
-                                                        .map(Named::name)
-                                                        .collect(Collectors.joining(", ")))))
-                        : each)
+                .map(each -> {
+                    List<String> found = evidence(each.criterion, files);
+                    return each.state != State.NOT_MEASURED
+                            ? each
+                            : found.isEmpty()
+                                    ? notMeasured(each.criterion, "no result of it in " + names)
+                                    : new Criterion(each.criterion, State.MET, found);
+                })
                 .toList();
     }
 
@@ -125,27 +127,29 @@ public record Criterion(String criterion, State state, List<String> evidence) {
                                 : ""));
     }
 
-    /** A metric of which each of two variants has a result. */
+    /** Returns a metric of which each of two variants has a result. */
     private static Optional<String> both(Named file, String one, String other) {
         return Stream.of(Metric.percentile(Quantity.TTFT, 50), Metric.OUTPUT_THROUGHPUT)
-                .filter(metric -> value(file, one, metric).isPresent()
-                        && value(file, other, metric).isPresent())
-                .findFirst()
-                .map(metric -> file.name() + ": " + metric.title() + " "
-                        + metric.shown(value(file, one, metric).getAsDouble()) + " with " + one + ", "
-                        + metric.shown(value(file, other, metric).getAsDouble()) + " with " + other);
+                .flatMap(metric -> value(file, one, metric)
+                        .flatMap(first -> value(file, other, metric)
+                                .map(second -> file.name() + ": " + metric.title() + " " + first + ", " + second))
+                        .stream())
+                .findFirst();
     }
 
-    private static OptionalDouble value(Named file, String variant, Metric metric) {
+    private static Optional<String> value(Named file, String variant, Metric metric) {
         return file.results().results().stream()
                 .filter(result -> result.settings().values().stream().anyMatch(variant::equalsIgnoreCase))
                 .flatMapToDouble(result -> result.measures().of(metric).stream())
-                .average();
+                .average()
+                .stream()
+                .mapToObj(value -> metric.shown(value) + " with " + variant)
+                .findFirst();
     }
 
     /** Reads a table with the columns criterion, state and evidence; evidence is parted by semicolons. */
     public static List<Criterion> read(Path file) {
-        return WordTable.read(file, COLUMNS).stream().map(Criterion::of).toList();
+        return TableText.rows(file, COLUMNS).stream().map(Criterion::of).toList();
     }
 
     private static Criterion of(List<String> row) {
@@ -158,6 +162,6 @@ public record Criterion(String criterion, State state, List<String> evidence) {
                                 + row.get(1) + "'; write one of "
                                 + Arrays.stream(State.values()).map(State::text).collect(Collectors.joining(", "))
                                 + ".")),
-                WordTable.parts(row.get(2)));
+                TableText.parts(row.get(2)));
     }
 }

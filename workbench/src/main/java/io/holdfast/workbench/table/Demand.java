@@ -2,7 +2,6 @@ package io.holdfast.workbench.table;
 
 import java.util.Locale;
 import java.util.Optional;
-import java.util.OptionalDouble;
 
 /**
  * Tokens that the requests under way need in the cache.
@@ -10,21 +9,17 @@ import java.util.OptionalDouble;
  * @param shared tokens that all of them begin with, which the cache has once
  * @param unique tokens that each has of its own
  * @param underWay requests at a time
- * @param capacity of the cache, where it is known
+ * @param capacity of the cache; NaN where it is not known
  */
-record Demand(double shared, double unique, double underWay, OptionalDouble capacity) {
-    /** That of a place which tells its tokens and its concurrency. */
+record Demand(double shared, double unique, double underWay, double capacity) {
+    /** Returns the demand at a place; absent where it does not tell its tokens and its concurrency. */
     static Optional<Demand> of(Place place) {
-        OptionalDouble shared = place.level(Column.SHARED_TOKENS);
-        OptionalDouble unique = place.level(Column.UNIQUE_TOKENS);
-        OptionalDouble underWay = place.level(Column.CONCURRENCY);
-        return shared.isPresent() && unique.isPresent() && underWay.isPresent()
-                ? Optional.of(new Demand(
-                        shared.getAsDouble(),
-                        unique.getAsDouble(),
-                        underWay.getAsDouble(),
+        return Optional.of(new Demand(
+                        place.level(Column.SHARED_TOKENS),
+                        place.level(Column.UNIQUE_TOKENS),
+                        place.level(Column.CONCURRENCY),
                         place.level(Column.CAPACITY)))
-                : Optional.empty();
+                .filter(demand -> !Double.isNaN(demand.tokens()));
     }
 
     double tokens() {
@@ -36,9 +31,9 @@ record Demand(double shared, double unique, double underWay, OptionalDouble capa
         return underWay * (shared + unique);
     }
 
-    /** Demand over capacity. */
-    OptionalDouble pressure() {
-        return capacity.isPresent() ? OptionalDouble.of(tokens() / capacity.getAsDouble()) : OptionalDouble.empty();
+    /** Returns demand over capacity; NaN where that is not known. */
+    double pressure() {
+        return tokens() / capacity;
     }
 
     String text() {
@@ -49,13 +44,9 @@ record Demand(double shared, double unique, double underWay, OptionalDouble capa
                 underWay,
                 tokens(),
                 countedEachTime());
-        return capacity.isEmpty()
+        return Double.isNaN(capacity)
                 ? both + "."
                 : String.format(
-                        Locale.ROOT,
-                        "%s; the cache has %,.0f, so the pressure is %.2f.",
-                        both,
-                        capacity.getAsDouble(),
-                        tokens() / capacity.getAsDouble());
+                        Locale.ROOT, "%s; the cache has %,.0f, so the pressure is %.2f.", both, capacity, pressure());
     }
 }

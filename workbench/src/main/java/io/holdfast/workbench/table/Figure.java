@@ -1,10 +1,13 @@
 package io.holdfast.workbench.table;
 
+import io.holdfast.loadtest.measure.Metric;
 import java.math.BigDecimal;
+import java.math.RoundingMode;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A number as it is printed.
@@ -15,7 +18,6 @@ import java.util.regex.Pattern;
 record Figure(BigDecimal number, String unit) {
     private static final Pattern NUMBER =
             Pattern.compile("(?:~|≈|about )?\\s*([+-]?(?:\\d{1,3}(?:,\\d{3})+|\\d{1,15})(?:\\.\\d{1,12})?)\\s*(.*)");
-
     private static final int THOUSAND_DIGITS = 3;
 
     /** The number of a cell; absent where there is none. */
@@ -36,17 +38,25 @@ record Figure(BigDecimal number, String unit) {
                 : Optional.empty();
     }
 
-    /** Without emphasis, and with the signs that keyboards have. */
+    /** Returns the number of a cell; NaN where there is none, so that it is in no comparison. */
+    static double value(@Nullable String cell) {
+        return cell == null
+                ? Double.NaN
+                : of(cell).map(figure -> figure.number.doubleValue()).orElse(Double.NaN);
+    }
+
+    /** Returns a cell without emphasis, and with the signs that keyboards have. */
     static String plain(String cell) {
         return cell.replaceAll("[*`]", "")
-                .replace('\u2212', '-')
-                .replace('\u2013', '-')
+                .replaceAll("[\\u2212\\u2013]", "-")
+                .replaceAll("→|=>", "->")
+                .replaceAll("[\\u00b5\\u03bc]", "u")
                 .replace('\u00a0', ' ')
-                .replace("→", "->")
-                .replace("=>", "->")
-                .replace('\u00b5', 'u')
-                .replace('\u03bc', 'u')
                 .strip();
+    }
+
+    static BigDecimal rounded(double value, int decimals) {
+        return BigDecimal.valueOf(value).setScale(decimals, RoundingMode.HALF_UP);
     }
 
     int decimals() {
@@ -57,37 +67,25 @@ record Figure(BigDecimal number, String unit) {
         return number.toPlainString();
     }
 
-    /** A unit that tables have, and what it is measured by. */
-    record Unit(Kind kind, BigDecimal factor) {
-        enum Kind {
-            /** A time in milliseconds. */
-            TIME,
-            TOKEN_RATE,
-            REQUEST_RATE,
-            TOKENS,
-            /** A share of 1. */
-            SHARE,
-            OTHER
-        }
-
+    /** Unit of a table and how much of the unit of measures it is; times are measured in milliseconds. */
+    record Unit(Metric.Unit of, BigDecimal factor) {
         static Optional<Unit> of(String text) {
-            String name = text.toLowerCase(Locale.ROOT).strip();
-            return switch (name) {
-                case "ms", "msec", "milliseconds" -> unit(Kind.TIME, "1");
-                case "s", "sec", "secs", "seconds" -> unit(Kind.TIME, "1000");
-                case "us", "usec", "microseconds" -> unit(Kind.TIME, "0.001");
-                case "tok/s", "toks/s", "token/s", "tokens/s", "tps" -> unit(Kind.TOKEN_RATE, "1");
-                case "req/s", "requests/s", "rps", "qps" -> unit(Kind.REQUEST_RATE, "1");
-                case "tokens", "tok" -> unit(Kind.TOKENS, "1");
-                case "%", "percent" -> unit(Kind.SHARE, "0.01");
+            return switch (text.toLowerCase(Locale.ROOT).strip()) {
+                case "ms", "msec", "milliseconds" -> unit(Metric.Unit.MILLIS, "1");
+                case "s", "sec", "secs", "seconds" -> unit(Metric.Unit.MILLIS, "1000");
+                case "us", "usec", "microseconds" -> unit(Metric.Unit.MILLIS, "0.001");
+                case "tok/s", "toks/s", "token/s", "tokens/s", "tps" -> unit(Metric.Unit.TOKENS_PER_SECOND, "1");
+                case "req/s", "requests/s", "rps", "qps" -> unit(Metric.Unit.REQUESTS_PER_SECOND, "1");
+                case "tokens", "tok" -> unit(Metric.Unit.TOKENS, "1");
+                case "%", "percent" -> unit(Metric.Unit.SHARE, "0.01");
                 case "b", "kb", "mb", "gb", "kib", "mib", "gib", "gb/s", "tb/s", "w", "flop/byte", "calls" ->
-                    unit(Kind.OTHER, "1");
+                    unit(Metric.Unit.COUNT, "1");
                 default -> Optional.empty();
             };
         }
 
-        private static Optional<Unit> unit(Kind kind, String factor) {
-            return Optional.of(new Unit(kind, new BigDecimal(factor)));
+        private static Optional<Unit> unit(Metric.Unit of, String factor) {
+            return Optional.of(new Unit(of, new BigDecimal(factor)));
         }
     }
 }

@@ -2,19 +2,15 @@ package io.holdfast.workbench.table;
 
 import io.holdfast.workbench.table.PublishedTable.LegStatus;
 import io.holdfast.workbench.table.Remark.Topic;
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashSet;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.regex.Matcher;
+import java.util.function.Predicate;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -24,70 +20,49 @@ import java.util.stream.IntStream;
  *
  * <p>A leg whose time to first token or throughput is 0 had no output, whatever its status says, and has failed.
  *
- * @param planned legs in all and the parts that they are planned as; absent where the table does not tell
+ * @param planned the parts that legs are planned as; empty where the table does not tell
  * @param counts of legs by status
  * @param configurations by their path, as {@code b2/warm/streaming/1024tok}
  */
-record Outcomes(Optional<Planned> planned, Map<String, Integer> counts, Map<String, Passes> configurations) {
+record Outcomes(List<Integer> planned, Map<String, Integer> counts, Map<String, Passes> configurations) {
     private static final Pattern PASS = Pattern.compile("/(?:pass|rep|run)\\d+$");
-    private static final Pattern NUMBER = Pattern.compile("\\d+");
-    private static final Set<String> GOOD = Set.of("ok", "warn", "pass", "passed", "complete");
-    private static final String EMPTY = "EMPTY";
+    private static final Pattern NUMBER = Pattern.compile("\\d{1,9}");
+    private static final Pattern OUTPUT = Pattern.compile("ttft.*|.*throughput|.*tps");
+    private static final Set<String> GOOD = Set.of("OK", "WARN", "PASS", "PASSED", "COMPLETE");
     private static final int MOST_NEAR = 6;
-
-    /** A sum with its parts, as {@code 198 + 6 = 204}. */
-    record Planned(List<Integer> parts) {
-        int total() {
-            return parts.stream().mapToInt(Integer::intValue).sum();
-        }
-
-        String text() {
-            return parts.size() < 2
-                    ? Integer.toString(total())
-                    : parts.stream().map(String::valueOf).collect(Collectors.joining(" + ")) + " = " + total();
-        }
-    }
 
     /** Passes of one configuration. */
     record Passes(int failed, int all) {
-        String text() {
-            return failed + "/" + all + " failed";
+        Passes and(Passes other) {
+            return new Passes(failed + other.failed, all + other.all);
         }
     }
 
     static Outcomes of(PublishedTable table) {
         Set<Map<String, String>> silent = table.observations().stream()
                 .filter(each -> each.value() == 0
-                        && (each.metric().name().startsWith("ttft")
-                                || each.metric().name().endsWith("throughput")
-                                || each.metric().name().endsWith("tps")))
+                        && OUTPUT.matcher(each.metric().name()).matches())
                 .map(Observation::where)
-                .collect(Collectors.toCollection(HashSet::new));
+                .collect(Collectors.toSet());
         Map<String, Integer> counts = new TreeMap<>();
         Map<String, Passes> configurations = new LinkedHashMap<>();
         for (LegStatus leg : table.statuses()) {
-            String status = silent.contains(leg.where()) ? EMPTY : leg.status().toUpperCase(Locale.ROOT);
+            String status =
+                    silent.contains(leg.where()) ? "EMPTY" : leg.status().toUpperCase(Locale.ROOT);
             counts.merge(status, 1, Integer::sum);
-            int failed = GOOD.contains(status.toLowerCase(Locale.ROOT)) ? 0 : 1;
             configurations.merge(
                     configuration(leg.where(), table.settings()),
-                    new Passes(failed, 1),
-                    (a, b) -> new Passes(a.failed + b.failed, a.all + b.all));
+                    new Passes(GOOD.contains(status) ? 0 : 1, 1),
+                    Passes::and);
         }
+        String planned = table.settings().getOrDefault(Column.PLANNED, "").replaceFirst("=.*", "");
         return new Outcomes(
-                Optional.ofNullable(table.settings().get(Column.PLANNED)).map(Outcomes::planned),
+                NUMBER.matcher(planned)
+                        .results()
+                        .map(number -> Integer.parseInt(number.group()))
+                        .toList(),
                 counts,
                 configurations);
-    }
-
-    private static Planned planned(String text) {
-        List<Integer> parts = new ArrayList<>();
-        Matcher numbers = NUMBER.matcher(text.replaceFirst("=.*", ""));
-        while (numbers.find()) {
-            parts.add(Integer.parseInt(
-                    numbers.group().substring(0, Math.min(9, numbers.group().length()))));
-        }
-        return new Planned(List.copyOf(parts));
     }
 
     private static String configuration(Map<String, String> where, Map<String, String> settings) {
@@ -104,43 +79,39 @@ record Outcomes(Optional<Planned> planned, Map<String, Integer> counts, Map<Stri
         return counts.values().stream().mapToInt(Integer::intValue).sum();
     }
 
-    /** Configurations of which a pass failed, in the order of the table. */
+    /** Returns the configurations of which a pass failed, in the order of the table. */
     List<String> failing() {
-        return configurations.keySet().stream()
-                .filter(name -> passes(name).failed() > 0)
-                .toList();
+        return named(passes -> passes.failed() > 0);
     }
 
-    private Passes passes(String name) {
-        return configurations.getOrDefault(name, new Passes(0, 0));
+    private List<String> named(Predicate<Passes> are) {
+        return configurations.entrySet().stream()
+                .filter(each -> are.test(each.getValue()))
+                .map(Map.Entry::getKey)
+                .toList();
     }
 
     /** Returns what all failed ones have in common and not all others, by part of their path. */
     List<String> commonFactors() {
-        List<List<String>> failed = failing().stream().map(Outcomes::parts).toList();
-        if (failed.isEmpty()) {
-            return List.of();
-        }
-        int parts = failed.getFirst().size();
-        List<List<String>> all = configurations.keySet().stream()
-                .map(Outcomes::parts)
-                .filter(each -> each.size() == parts)
+        int size =
+                failing().stream().findFirst().map(name -> parts(name).size()).orElse(0);
+        List<String> all = named(any -> true).stream()
+                .filter(name -> parts(name).size() == size)
                 .toList();
-        List<String> factors = new ArrayList<>();
-        for (int i = 0; i < parts; i++) {
-            Set<String> of = values(failed, i);
-            if (of.size() < values(all, i).size()) {
-                factors.add(String.join(" or ", of));
-            }
-        }
-        return factors;
+        return IntStream.range(0, size)
+                .filter(part ->
+                        values(failing(), part).size() < values(all, part).size())
+                .mapToObj(part -> String.join(" or ", values(failing(), part)))
+                .toList();
     }
 
-    private static Set<String> values(List<List<String>> configurations, int part) {
-        return configurations.stream()
+    private static List<String> values(List<String> names, int part) {
+        return names.stream()
+                .map(Outcomes::parts)
                 .filter(each -> each.size() > part)
                 .map(each -> each.get(part))
-                .collect(Collectors.toCollection(LinkedHashSet::new));
+                .distinct()
+                .toList();
     }
 
     private static List<String> parts(String configuration) {
@@ -149,56 +120,59 @@ record Outcomes(Optional<Planned> planned, Map<String, Integer> counts, Map<Stri
 
     /** Returns those that passed every time and differ from this one in one part alone, the later parts first. */
     List<String> nearestPassing(String failing) {
-        List<String> parts = parts(failing);
-        return configurations.keySet().stream()
-                .filter(other -> passes(other).failed() == 0
-                        && difference(parts, parts(other)).isPresent())
-                .sorted(java.util.Comparator.comparingInt((String other) ->
-                                difference(parts, parts(other)).orElseThrow())
+        return named(passes -> passes.failed() == 0).stream()
+                .filter(other -> difference(failing, other) >= 0)
+                .sorted(Comparator.comparingInt((String other) -> difference(failing, other))
                         .reversed())
                 .toList();
     }
 
-    /** The only part in which two differ. */
-    private static OptionalInt difference(List<String> one, List<String> other) {
-        if (one.size() != other.size()) {
-            return OptionalInt.empty();
-        }
-        int[] differing = IntStream.range(0, one.size())
-                .filter(i -> !one.get(i).equals(other.get(i)))
-                .toArray();
-        return differing.length == 1 ? OptionalInt.of(differing[0]) : OptionalInt.empty();
+    /** Returns the only part in which two differ; -1 where there is no such part. */
+    private static int difference(String one, String other) {
+        List<String> parts = parts(one);
+        List<String> others = parts(other);
+        int[] differing = parts.size() == others.size()
+                ? IntStream.range(0, parts.size())
+                        .filter(part -> !parts.get(part).equals(others.get(part)))
+                        .toArray()
+                : new int[0];
+        return differing.length == 1 ? differing[0] : -1;
     }
 
     List<Remark> remarks() {
-        List<Remark> remarks = new ArrayList<>();
-        String told = counts.entrySet().stream()
-                .map(each -> each.getValue() + " " + each.getKey())
-                .collect(Collectors.joining(", "));
-        boolean partial = planned.isPresent() && done() < planned.get().total();
-        String of = planned.map(all -> String.format(
-                        Locale.ROOT, " of %s planned (%.1f %%)", all.text(), 100.0 * done() / all.total()))
-                .orElse(", and it does not say how many were planned");
-        remarks.add(new Remark(
+        Remarks remarks = new Remarks();
+        int total = planned.stream().mapToInt(Integer::intValue).sum();
+        boolean partial = !planned.isEmpty() && done() < total;
+        String sum = planned.size() < 2
+                ? Integer.toString(total)
+                : planned.stream().map(String::valueOf).collect(Collectors.joining(" + ")) + " = " + total;
+        remarks.say(
+                partial || !failing().isEmpty(),
                 Topic.OUTCOMES,
                 "",
-                (partial ? "PARTIAL: " : "") + done() + " legs" + of + ": " + told + ".",
-                partial || !failing().isEmpty()));
+                (partial ? "PARTIAL: " : "") + done() + " legs"
+                        + (planned.isEmpty()
+                                ? ", and it does not say how many were planned"
+                                : String.format(Locale.ROOT, " of %s planned (%.1f %%)", sum, 100.0 * done() / total))
+                        + ": "
+                        + counts.entrySet().stream()
+                                .map(each -> each.getValue() + " " + each.getKey())
+                                .collect(Collectors.joining(", "))
+                        + ".");
         if (!failing().isEmpty()) {
-            remarks.add(Remark.against(
-                    Topic.OUTCOMES, "", "What failed has in common: " + String.join(", ", commonFactors()) + "."));
+            remarks.against(
+                    Topic.OUTCOMES, "", "What failed has in common: " + String.join(", ", commonFactors()) + ".");
         }
-        for (String each : failing()) {
-            List<String> near = nearestPassing(each);
-            remarks.add(Remark.against(
-                    Topic.OUTCOMES,
-                    each,
-                    passes(each).text()
-                            + (near.isEmpty()
-                                    ? "."
-                                    : "; passed: "
-                                            + near.stream().limit(MOST_NEAR).collect(Collectors.joining(", ")) + ".")));
-        }
-        return remarks;
+        configurations.forEach((name, passes) -> {
+            if (passes.failed() > 0) {
+                String near = nearestPassing(name).stream().limit(MOST_NEAR).collect(Collectors.joining(", "));
+                remarks.against(
+                        Topic.OUTCOMES,
+                        name,
+                        passes.failed() + "/" + passes.all() + " failed" + (near.isEmpty() ? "" : "; passed: " + near)
+                                + ".");
+            }
+        });
+        return remarks.all();
     }
 }

@@ -2,19 +2,18 @@ package io.holdfast.workbench.table;
 
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.measure.Metric;
-import io.holdfast.workbench.table.PublishedTable.StatedChange;
 import io.holdfast.workbench.table.Remark.Topic;
-import io.holdfast.workbench.table.Review.ChangeRow;
 import io.holdfast.workbench.table.Review.Section;
 import io.holdfast.workbench.table.TableText.Paragraph;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.regex.Matcher;
+import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -33,21 +32,44 @@ record Phases(List<Phase> phases) {
     private static final Pattern VERSUS =
             Pattern.compile("\\s+(?:vs\\.?|versus|against)\\s+", Pattern.CASE_INSENSITIVE);
 
-    Phases {
-        phases = List.copyOf(phases);
-    }
+    /** Settings of a table of facts that do not describe how results were measured. */
+    private static final Set<String> OF_THE_FACT = Set.of(Column.WORKLOAD, Column.MODEL, Column.LENGTH);
 
-    /** One phase; what was measured of each workload, by its name. */
-    record Phase(
-            String name,
-            Map<String, List<Observation>> workloads,
-            List<Paragraph> prose,
-            List<PublishedTable> comparisons) {
-        /** The id of a workload's requests, where the log tells it. */
-        Optional<String> id(String workload) {
-            return workloads.getOrDefault(workload, List.of()).stream()
-                    .flatMap(each -> Optional.ofNullable(each.where().get(Column.WORKLOAD_ID)).stream())
-                    .findFirst();
+    /**
+     * One phase.
+     *
+     * @param results by workload, each of which names its own
+     * @param tables that compare, and have no results of their own
+     */
+    record Phase(String name, List<Observation> results, List<Paragraph> prose, List<PublishedTable> tables) {
+        Phase {
+            results = results.stream()
+                    .collect(Collectors.groupingBy(Observation::workload, LinkedHashMap::new, Collectors.toList()))
+                    .values()
+                    .stream()
+                    .flatMap(List::stream)
+                    .toList();
+        }
+
+        Set<String> workloads() {
+            return results.stream().map(Observation::workload).collect(Collectors.toCollection(LinkedHashSet::new));
+        }
+
+        List<Observation> of(String workload) {
+            return results.stream()
+                    .filter(each -> each.workload().equals(workload))
+                    .toList();
+        }
+
+        /** Returns the ids of a workload's requests; none where the log does not tell. */
+        Set<String> ids(String workload) {
+            return values(of(workload), Column.WORKLOAD_ID);
+        }
+
+        private static Set<String> values(List<Observation> some, String name) {
+            return some.stream()
+                    .flatMap(each -> Optional.ofNullable(each.where().get(name)).stream())
+                    .collect(Collectors.toCollection(TreeSet::new));
         }
 
         /** Returns true if this name means it, with or without what is behind its dash. */
@@ -57,137 +79,119 @@ record Phases(List<Phase> phases) {
                     || plain(name).equalsIgnoreCase("phase " + plain(asked));
         }
 
-        /** A model that ran one workload with other blocks than all others is another server there. */
+        /** Reports models that ran one workload with other blocks than all others, and so on another server. */
         List<Remark> otherServers() {
             Map<String, Remark> remarks = new LinkedHashMap<>();
-            workloads.forEach((workload, results) -> results.forEach(each -> {
-                Optional<String> own = Optional.ofNullable(each.where().get(Column.BLOCKS));
-                Set<String> elsewhere = workloads.entrySet().stream()
-                        .filter(other -> !other.getKey().equals(workload))
-                        .flatMap(other -> other.getValue().stream())
-                        .filter(other -> model(other).equals(model(each)))
-                        .flatMap(other -> Optional.ofNullable(other.where().get(Column.BLOCKS)).stream())
-                        .collect(Collectors.toCollection(TreeSet::new));
-                if (own.isPresent() && elsewhere.size() == 1 && !elsewhere.contains(own.get())) {
-                    String where =
-                            workload + model(each).map(model -> ", " + model).orElse("");
-                    remarks.putIfAbsent(
-                            where,
-                            Remark.note(
-                                    Topic.SETTINGS,
-                                    where,
-                                    model(each).orElse("It") + " ran with blocks " + own.get()
-                                            + " here and with blocks "
-                                            + elsewhere.iterator().next() + " elsewhere in this phase."));
+            for (Observation each : results) {
+                String own = each.where().getOrDefault(Column.BLOCKS, "");
+                Set<String> elsewhere = values(
+                        results.stream()
+                                .filter(other -> !other.workload().equals(each.workload())
+                                        && other.model().equals(each.model()))
+                                .toList(),
+                        Column.BLOCKS);
+                if (!own.isEmpty() && elsewhere.size() == 1 && !elsewhere.contains(own)) {
+                    String where = each.workload() + (each.model().isEmpty() ? "" : ", " + each.model());
+                    String text = (each.model().isEmpty() ? "It" : each.model()) + " ran with blocks " + own
+                            + " here and with blocks " + elsewhere.iterator().next() + " elsewhere in this phase.";
+                    remarks.putIfAbsent(where, new Remark(Topic.SETTINGS, where, text, false));
                 }
-            }));
+            }
             return List.copyOf(remarks.values());
         }
     }
 
     static Phases of(List<PublishedTable> tables, List<Paragraph> prose) {
-        Map<String, List<PublishedTable>> byPhase = new LinkedHashMap<>();
-        List<Map<String, String>> facts = new ArrayList<>();
-        for (PublishedTable table : tables) {
-            Optional<String> phase = phase(table.headings());
-            phase.ifPresent(name ->
-                    byPhase.computeIfAbsent(name, any -> new ArrayList<>()).add(table));
-            if (phase.isEmpty()) {
-                facts.addAll(table.facts());
-            }
-        }
+        Map<String, List<PublishedTable>> byPhase = tables.stream()
+                .collect(Collectors.groupingBy(
+                        table -> phase(table.text().headings()).orElse(""), LinkedHashMap::new, Collectors.toList()));
+        List<Map<String, String>> outside = byPhase.getOrDefault("", List.of()).stream()
+                .flatMap(table -> table.facts().stream())
+                .toList();
+        byPhase.remove("");
         List<Phase> phases = new ArrayList<>();
         byPhase.forEach((name, own) -> phases.add(phase(
                 name,
                 own,
-                facts,
+                outside,
                 prose.stream()
                         .filter(each -> phase(each.headings()).equals(Optional.of(name)))
                         .toList())));
-        return new Phases(phases);
+        return new Phases(List.copyOf(phases));
     }
 
     private static Phase phase(
             String name, List<PublishedTable> tables, List<Map<String, String>> outside, List<Paragraph> prose) {
-        List<Map<String, String>> facts = new ArrayList<>(outside);
-        Map<String, List<Observation>> workloads = new LinkedHashMap<>();
-        tables.forEach(table -> facts.addAll(table.facts()));
-        for (PublishedTable table : tables) {
-            if (isOfResults(table)) {
-                for (Observation each : table.observations()) {
-                    String workload = each.where()
-                            .getOrDefault(
-                                    Column.WORKLOAD, plain(table.headings().getLast()));
-                    if (each.side().isEmpty()) {
-                        workloads
-                                .computeIfAbsent(workload, any -> new ArrayList<>())
-                                .add(each);
-                    }
-                }
-            }
-        }
-        List<OwnSetting> own = ownSettings(workloads, prose);
-        workloads.replaceAll((workload, results) ->
-                results.stream().map(each -> with(each, workload, facts, own)).toList());
+        List<Map<String, String>> facts = Stream.concat(
+                        outside.stream(), tables.stream().flatMap(table -> table.facts().stream()))
+                .toList();
+        List<Observation> results = tables.stream()
+                .filter(Phases::isOfResults)
+                .flatMap(table -> table.observations().stream()
+                        .filter(each -> each.side().isEmpty())
+                        .map(each -> named(each, plain(table.name()))))
+                .toList();
+        List<Map<String, String>> own = ownSettings(results, prose);
         return new Phase(
                 name,
-                workloads,
+                results.stream().map(each -> with(each, facts, own)).toList(),
                 prose,
                 tables.stream()
                         .filter(table -> !isOfResults(table) && table.facts().isEmpty())
                         .toList());
     }
 
-    /** A setting that a sentence gives one model in one workload. */
-    private record OwnSetting(String model, String workload, String name, String value) {}
+    /** Returns a result with a workload of that name, unless it has one. */
+    static Observation named(Observation each, String workload) {
+        Map<String, String> where = new LinkedHashMap<>(each.where());
+        where.putIfAbsent(Column.WORKLOAD, workload);
+        return each.at(where);
+    }
 
-    private static List<OwnSetting> ownSettings(Map<String, List<Observation>> workloads, List<Paragraph> prose) {
-        Set<String> models = workloads.values().stream()
-                .flatMap(List::stream)
-                .flatMap(each -> model(each).stream())
-                .collect(Collectors.toSet());
-        List<OwnSetting> found = new ArrayList<>();
+    /** Returns the settings that sentences give one model in one workload, each with both. */
+    private static List<Map<String, String>> ownSettings(List<Observation> results, List<Paragraph> prose) {
+        List<Map<String, String>> found = new ArrayList<>();
         for (Paragraph paragraph : prose) {
-            Matcher matcher = OWN_SETTING.matcher(Figure.plain(paragraph.text()));
-            while (matcher.find()) {
-                String workload = Optional.ofNullable(matcher.group(2))
+            for (MatchResult match : OWN_SETTING
+                    .matcher(Figure.plain(paragraph.text()))
+                    .results()
+                    .toList()) {
+                String model = match.group(1);
+                String workload = Optional.ofNullable(match.group(2))
                         .orElseGet(() -> plain(paragraph.headings().getLast()));
-                Optional<Column> column = Column.of(matcher.group(4));
-                if (models.contains(matcher.group(1))
-                        && workloads.containsKey(workload)
-                        && column.orElse(new Column.Note()) instanceof Column.Level level) {
-                    found.add(new OwnSetting(
-                            matcher.group(1),
-                            workload,
-                            level.name(),
-                            matcher.group(3).replace(",", "")));
-                }
+                boolean known = results.stream().anyMatch(each -> each.model().equals(model))
+                        && results.stream().anyMatch(each -> each.workload().equals(workload));
+                Column.level(match.group(4))
+                        .filter(any -> known)
+                        .ifPresent(level -> found.add(Map.of(
+                                Column.MODEL,
+                                model,
+                                Column.WORKLOAD,
+                                workload,
+                                level,
+                                match.group(3).replace(",", ""))));
             }
         }
         return found;
     }
 
-    /** Adds the settings that other tables, and sentences, give its workload and its model. */
-    private static Observation with(
-            Observation each, String workload, List<Map<String, String>> facts, List<OwnSetting> own) {
+    /** Adds the settings that other tables, and above all sentences, give its workload and its model. */
+    private static Observation with(Observation each, List<Map<String, String>> facts, List<Map<String, String>> own) {
         Map<String, String> where = new LinkedHashMap<>(each.where());
-        for (Map<String, String> fact : facts) {
-            boolean ofIt = fact.getOrDefault(Column.WORKLOAD, workload).equals(workload)
-                    && (!fact.containsKey(Column.MODEL)
-                            || model(each).equals(Optional.ofNullable(fact.get(Column.MODEL))));
-            if (ofIt) {
-                fact.forEach((name, value) -> {
-                    if (!name.equals(Column.WORKLOAD) && !name.equals(Column.MODEL) && !name.equals(Column.LENGTH)) {
+        facts.stream()
+                .filter(fact -> isOf(each, fact))
+                .forEach(fact -> fact.forEach((name, value) -> {
+                    if (!OF_THE_FACT.contains(name)) {
                         where.putIfAbsent(name, value);
                     }
-                });
-            }
-        }
-        own.stream()
-                .filter(setting ->
-                        setting.workload().equals(workload) && model(each).equals(Optional.of(setting.model())))
-                .forEach(setting -> where.put(setting.name(), setting.value()));
+                }));
+        own.stream().filter(fact -> isOf(each, fact)).forEach(where::putAll);
         return each.at(where);
+    }
+
+    private static boolean isOf(Observation each, Map<String, String> fact) {
+        return fact.getOrDefault(Column.WORKLOAD, each.workload()).equals(each.workload())
+                && fact.getOrDefault(Column.MODEL, each.model()).equals(each.model());
     }
 
     /** Returns true if a table has measured results of a workload, and does not only compare. */
@@ -199,7 +203,7 @@ record Phases(List<Phase> phases) {
 
     /** Returns true if its heading names a phase below that of its own, as {@code Phase 5 vs Phase 4}. */
     private static boolean isOfComparisons(PublishedTable table) {
-        return table.headings().stream().filter(Phases::isPhase).count() > 1;
+        return table.text().headings().stream().filter(Phases::isPhase).count() > 1;
     }
 
     private static boolean isPhase(String heading) {
@@ -210,41 +214,35 @@ record Phases(List<Phase> phases) {
         return headings.stream().filter(Phases::isPhase).findFirst();
     }
 
-    /** A heading without what is behind its dash. */
+    /** Returns a heading without what is behind its dash. */
     static String plain(String heading) {
         return DASH.split(Figure.plain(heading), 2)[0].strip();
     }
 
-    boolean isEmpty() {
-        return phases.isEmpty();
-    }
-
-    /** Returns how few requests decide on the tails of a log, where its tables give their number. */
-    Optional<Remark> fewRequests() {
-        List<Observation> all = phases.stream()
-                .flatMap(phase -> phase.workloads().values().stream())
-                .flatMap(List::stream)
-                .toList();
+    /** Reports how few requests decide on the tails of a log, where its tables give their number. */
+    List<Remark> fewRequests() {
+        List<Observation> all =
+                phases.stream().flatMap(phase -> phase.results().stream()).toList();
         return TableReview.fewRequests(
-                all.stream().map(Observation::where).distinct().toList(),
+                all.stream().map(Observation::where).toList(),
                 all.stream().map(Observation::metric).collect(Collectors.toSet()));
     }
 
-    /** The last phase before which a workload was measured, or of all. */
+    /** Returns the last phase in which a workload was measured. */
     Optional<Phase> lastWith(String workload) {
         return phases.reversed().stream()
-                .filter(phase -> phase.workloads().containsKey(workload))
+                .filter(phase -> phase.workloads().contains(workload))
                 .findFirst();
     }
 
-    /** All that any phase has. */
+    /** Returns the workloads of all phases. */
     Set<String> workloads() {
         return phases.stream()
-                .flatMap(phase -> phase.workloads().keySet().stream())
+                .flatMap(phase -> phase.workloads().stream())
                 .collect(Collectors.toCollection(TreeSet::new));
     }
 
-    /** The phase that somebody names; refused where there is none. */
+    /** Returns the phase that somebody names; refused where there is none. */
     Phase called(String name, String file) {
         return phases.stream()
                 .filter(each -> each.isCalled(name))
@@ -260,7 +258,7 @@ record Phases(List<Phase> phases) {
     }
 
     /**
-     * One for each phase: its results alone, and against the phase before it.
+     * Returns a section for each phase: its results alone, and against the phase before it.
      *
      * @param against the phase that all later ones are compared with in place of their own last one
      */
@@ -268,176 +266,154 @@ record Phases(List<Phase> phases) {
         List<Section> sections = new ArrayList<>();
         for (int i = 0; i < phases.size(); i++) {
             Phase phase = phases.get(i);
-            List<Remark> remarks = new ArrayList<>(phase.otherServers());
-            phase.workloads().forEach((workload, results) -> remarks.addAll(PhaseReview.ofResults(workload, results)));
-            Optional<Phase> before = i == 0
-                    ? Optional.empty()
-                    : Optional.of(against.filter(base -> phases.indexOf(base) < phases.indexOf(phase))
-                            .orElse(phases.get(i - 1)));
-            if (before.isEmpty()) {
-                sections.add(Section.of(phase.name(), List.of(), remarks));
-                continue;
+            Remarks remarks = new Remarks();
+            remarks.add(phase.otherServers());
+            Place.of(phase.results(), List.of()).forEach(place -> {
+                String at = Stream.of(Column.WORKLOAD, Column.MODEL)
+                        .flatMap(name -> Optional.ofNullable(place.where().get(name)).stream())
+                        .collect(Collectors.joining(", "));
+                OwnFigures.inconsistent(place).ifPresent(text -> remarks.against(Topic.CONSISTENCY, at, text));
+                TableReview.tails(place, "ttft").forEach(text -> remarks.note(Topic.TAIL, at, text));
+            });
+            if (i == 0) {
+                sections.add(Section.of(phase.name(), List.of(), remarks.all()));
+            } else {
+                Phase before = against.filter(base -> phases.indexOf(base) < phases.indexOf(phase))
+                        .orElse(phases.get(i - 1));
+                List<Comparison> changes = changes(before, phase, remarks);
+                remarks.add(new PhaseReview(changes, printed(phase), phase.prose(), controls).remarks());
+                sections.add(Section.of(
+                        phase.name() + " against " + before.name(),
+                        Review.rows(changes, PhaseReview::where),
+                        remarks.all()));
             }
-            List<Comparison> changes = changes(before.get(), phase, remarks);
-            Set<String> told = printed(phase);
-            remarks.addAll(new PhaseReview(changes, told, phase.prose(), controls).remarks());
-            sections.add(Section.of(phase.name() + " against " + before.get().name(), rows(changes), remarks));
         }
         return sections;
     }
 
-    /** The changes that the tables of a phase print, by workload, model and metric. */
-    private Set<String> printed(Phase phase) {
-        Set<String> printed = new TreeSet<>();
+    /** Returns the changes that the tables of a phase print, by workload, model and metric. */
+    private Set<List<String>> printed(Phase phase) {
         // What this program writes below each table of results comments nothing.
-        for (PublishedTable table :
-                phase.comparisons().stream().filter(Phases::isOfComparisons).toList()) {
-            Optional<String> workload = workloadOf(table);
-            Stream.concat(
-                            table.comparisons().stream()
-                                    .map(each -> PhaseReview.key(each.where(), each.metric(), workload)),
-                            table.stated().stream().map(each -> PhaseReview.key(each.where(), each.metric(), workload)))
-                    .forEach(printed::add);
-        }
-        return printed;
+        return phase.tables().stream()
+                .filter(Phases::isOfComparisons)
+                .flatMap(table -> Stream.concat(
+                                table.comparisons().stream().map(Comparison::treatment), table.stated().stream())
+                        .map(each ->
+                                PhaseReview.key(named(each, workloadOf(table).orElse("")))))
+                .collect(Collectors.toSet());
     }
 
-    /** The only workload that the heading of a table, or the paragraph before it, names. */
+    /** Returns the only workload that the heading of a table, or the paragraph before it, names. */
     private Optional<String> workloadOf(PublishedTable table) {
-        Set<String> all = workloads();
-        for (String text : List.of(table.headings().getLast(), String.join(" ", table.before()))) {
-            List<String> named = all.stream()
-                    .filter(name -> Pattern.compile("(?<!\\w)" + Pattern.quote(name) + "(?!\\w)")
-                            .matcher(text)
-                            .find())
-                    .toList();
-            if (named.size() == 1) {
-                return Optional.of(named.getFirst());
-            }
-        }
-        return Optional.empty();
+        return Stream.of(
+                        table.text().headings().getLast(),
+                        String.join(" ", table.text().before()))
+                .map(text -> workloads().stream()
+                        .filter(name -> Pattern.compile("(?<!\\w)" + Pattern.quote(name) + "(?!\\w)")
+                                .matcher(text)
+                                .find())
+                        .toList())
+                .filter(named -> named.size() == 1)
+                .map(List::getFirst)
+                .findFirst();
     }
 
     /** Checks a table that compares, or prints changes alone, against the results of the log. */
-    Optional<Remark> arithmetic(PublishedTable table) {
-        List<Comparison> all = new ArrayList<>(table.comparisons());
-        table.stated().forEach(each -> recomputed(table, each).ifPresent(all::add));
-        return TableReview.arithmetic(all);
+    List<Remark> arithmetic(PublishedTable table) {
+        return TableReview.arithmetic(Stream.concat(
+                        table.comparisons().stream(),
+                        table.stated().stream().flatMap(each -> recomputed(table, each).stream()))
+                .toList());
     }
 
-    private Optional<Comparison> recomputed(PublishedTable table, StatedChange change) {
-        String row = change.where().getOrDefault("variant", "");
+    private Optional<Comparison> recomputed(PublishedTable table, Observation change) {
+        String row = change.where().getOrDefault(Column.VARIANT, "");
         if (VERSUS.matcher(row).find()) {
+            // Other rows of the same table, whose names begin so.
             String[] both = VERSUS.split(row, 2);
-            return compared(change, row(table, change, both[1]), row(table, change, both[0]));
+            return compared(
+                    change,
+                    name -> table.observations().stream()
+                            .filter(each -> each.where()
+                                    .getOrDefault(Column.VARIANT, "")
+                                    .startsWith(name)),
+                    both);
         }
-        String[] both = VERSUS.split(plain(table.headings().getLast()), 2);
-        Optional<String> workload = workloadOf(table);
-        if (both.length < 2 || workload.isEmpty()) {
-            return Optional.empty();
-        }
-        return compared(change, result(change, workload.get(), both[1]), result(change, workload.get(), both[0]));
-    }
-
-    private static Optional<Comparison> compared(
-            StatedChange change, Optional<Observation> from, Optional<Observation> to) {
-        return from.isEmpty() || to.isEmpty()
+        String[] both = VERSUS.split(plain(table.name()), 2);
+        String workload = workloadOf(table).orElse("");
+        return both.length < 2
                 ? Optional.empty()
-                : Optional.of(new Comparison(
-                        change.where(),
-                        change.metric(),
-                        from.get(),
-                        to.get(),
-                        Optional.empty(),
-                        Optional.empty(),
-                        Optional.of(change.percent())));
+                : compared(
+                        change,
+                        name -> phases.stream()
+                                .filter(each -> each.isCalled(name))
+                                .flatMap(each -> each.of(workload).stream())
+                                .filter(each -> each.metric().equals(change.metric())),
+                        both);
     }
 
-    /** Another row of the same table and column, whose name begins so. */
-    private static Optional<Observation> row(PublishedTable table, StatedChange change, String name) {
-        return table.observations().stream()
-                .filter(each -> each.where().getOrDefault("variant", "").startsWith(name)
-                        && model(each).equals(Optional.ofNullable(change.where().get(Column.MODEL))))
-                .findFirst();
+    private interface Named {
+        Stream<Observation> of(String name);
     }
 
-    private Optional<Observation> result(StatedChange change, String workload, String phase) {
-        return phases.stream()
-                .filter(each -> each.isCalled(phase))
-                .flatMap(each -> each.workloads().getOrDefault(workload, List.of()).stream())
-                .filter(each -> each.metric().equals(change.metric())
-                        && model(each).equals(Optional.ofNullable(change.where().get(Column.MODEL))))
-                .findFirst();
+    /** Returns the numbers that a change is made from: to the first of both names, from the second. */
+    private static Optional<Comparison> compared(Observation change, Named results, String[] both) {
+        Optional<Observation> from = ofModel(results.of(both[1]), change);
+        return ofModel(results.of(both[0]), change)
+                .flatMap(to -> from.map(
+                        is -> new Comparison(change.where(), is, to, Optional.empty(), Optional.of(change.figure()))));
     }
 
-    private static List<ChangeRow> rows(List<Comparison> changes) {
-        Map<String, Map<String, String>> rows = new LinkedHashMap<>();
-        for (Comparison each : changes) {
-            rows.computeIfAbsent(PhaseReview.where(each), any -> new LinkedHashMap<>())
-                    .put(each.metric().title(), each.text());
-        }
-        List<ChangeRow> list = new ArrayList<>();
-        rows.forEach((where, row) -> list.add(new ChangeRow(where, row)));
-        return list;
+    private static Optional<Observation> ofModel(Stream<Observation> some, Observation change) {
+        return some.filter(each -> each.model().equals(change.model())).findFirst();
     }
 
     /** Returns the changes from one phase to the next, of workloads that are still the same requests. */
-    private static List<Comparison> changes(Phase before, Phase now, List<Remark> remarks) {
+    private static List<Comparison> changes(Phase before, Phase now, Remarks remarks) {
         List<Comparison> changes = new ArrayList<>();
-        now.workloads().forEach((workload, results) -> {
-            Optional<String> was = before.id(workload);
-            Optional<String> is = now.id(workload);
-            if (was.isPresent() && is.isPresent() && !was.equals(is)) {
-                remarks.add(Remark.against(
+        for (String workload : now.workloads()) {
+            Set<String> was = before.ids(workload);
+            Set<String> is = now.ids(workload);
+            if (!was.isEmpty() && !is.isEmpty() && !was.equals(is)) {
+                remarks.against(
                         Topic.SETTINGS,
                         workload,
-                        "It was redefined: its requests had the id " + was.get() + " and have " + is.get()
-                                + ", so it is not compared."));
-                return;
+                        "It was redefined: its requests had the id " + String.join(" and ", was) + " and have "
+                                + String.join(" and ", is) + ", so it is not compared.");
+            } else {
+                changes.addAll(changes(before.of(workload), now.of(workload), remarks));
             }
-            changes.addAll(changes(workload, before.workloads().getOrDefault(workload, List.of()), results, remarks));
-        });
+        }
         return changes;
     }
 
-    static List<Comparison> changes(
-            String workload, List<Observation> before, List<Observation> now, List<Remark> remarks) {
+    /** Returns the changes from some results to others of the same workload, model and metric. */
+    static List<Comparison> changes(List<Observation> before, List<Observation> now, Remarks remarks) {
+        Map<List<String>, Observation> earlier = new LinkedHashMap<>();
+        before.forEach(each -> earlier.putIfAbsent(PhaseReview.key(each), each));
         List<Comparison> changes = new ArrayList<>();
         for (Observation each : now) {
-            Optional<Observation> earlier = before.stream()
-                    .filter(other ->
-                            other.metric().equals(each.metric()) && model(other).equals(model(each)))
-                    .findFirst();
-            earlier.ifPresent(other -> {
-                Map<String, String> where = new LinkedHashMap<>();
-                where.put(Column.WORKLOAD, workload);
-                model(each).ifPresent(model -> where.put(Column.MODEL, model));
-                changes.add(new Comparison(
-                        where, each.metric(), other, each, Optional.empty(), Optional.empty(), Optional.empty()));
-                unequal(other, each)
-                        .ifPresent(text -> remarks.add(Remark.note(Topic.SETTINGS, PublishedTable.text(where), text)));
+            Optional.ofNullable(earlier.get(PhaseReview.key(each))).ifPresent(was -> {
+                Map<String, String> where = new LinkedHashMap<>(Map.of(Column.WORKLOAD, each.workload()));
+                if (!each.model().isEmpty()) {
+                    where.put(Column.MODEL, each.model());
+                }
+                changes.add(new Comparison(where, was, each, Optional.empty(), Optional.empty()));
+                // Once for a model, by its first metric.
+                String unequal = each.metric().equals(Metric.OUTPUT_THROUGHPUT) ? unequal(was, each) : "";
+                if (!unequal.isEmpty()) {
+                    remarks.note(Topic.SETTINGS, Place.text(where), "The settings differ as well: " + unequal + ".");
+                }
             });
         }
         return changes;
     }
 
-    private static Optional<String> model(Observation each) {
-        return Optional.ofNullable(each.where().get(Column.MODEL));
-    }
-
-    /** Said once for a model, by its first metric. */
-    private static Optional<String> unequal(Observation before, Observation now) {
-        if (!now.metric().equals(Metric.OUTPUT_THROUGHPUT)) {
-            return Optional.empty();
-        }
-        List<String> differing = now.where().entrySet().stream()
-                .filter(each -> before.where().containsKey(each.getKey())
-                        && !before.where().get(each.getKey()).equals(each.getValue()))
+    private static String unequal(Observation before, Observation now) {
+        return now.where().entrySet().stream()
+                .filter(each -> !each.getValue().equals(before.where().getOrDefault(each.getKey(), each.getValue())))
                 .map(each -> each.getKey() + " " + before.where().get(each.getKey()) + " -> " + each.getValue())
                 .sorted()
-                .toList();
-        return differing.isEmpty()
-                ? Optional.empty()
-                : Optional.of("The settings differ as well: " + String.join(", ", differing) + ".");
+                .collect(Collectors.joining(", "));
     }
 }

@@ -5,61 +5,130 @@ import io.holdfast.evidence.PairOrder;
 import io.holdfast.loadtest.measure.Metric;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.EnumMap;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalDouble;
 import java.util.Set;
+import java.util.function.ToDoubleFunction;
+import java.util.stream.Collectors;
 import java.util.stream.DoubleStream;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /**
- * All that a table has of one configuration.
+ * All that a table has of one configuration. A number that it does not have is NaN, which is above and below nothing.
  *
- * @param compared by metric, one comparison for each repetition
- * @param plain by metric, numbers that belong to no arm
+ * @param compared one for each metric and repetition
+ * @param plain numbers that belong to no arm
  */
-record Place(Map<String, String> where, Map<Metric, List<Comparison>> compared, Map<Metric, List<Observation>> plain) {
-
+record Place(Map<String, String> where, List<Comparison> compared, List<Observation> plain) {
     static List<Place> of(PublishedTable table) {
+        return of(table.observations(), table.comparisons());
+    }
+
+    static List<Place> of(List<Observation> observations, List<Comparison> comparisons) {
         Map<Map<String, String>, Place> places = new LinkedHashMap<>();
-        for (Comparison each : table.comparisons()) {
-            at(places, each.where())
-                    .compared
-                    .computeIfAbsent(each.metric(), any -> new ArrayList<>())
-                    .add(each);
-        }
-        table.observations().stream()
+        comparisons.forEach(each -> at(places, each.where()).compared.add(each));
+        observations.stream()
                 .filter(each -> each.side().isEmpty())
-                .forEach(each -> at(places, each.where())
-                        .plain
-                        .computeIfAbsent(each.metric(), any -> new ArrayList<>())
-                        .add(each));
+                .forEach(each -> at(places, each.where()).plain.add(each));
         return List.copyOf(places.values());
     }
 
     private static Place at(Map<Map<String, String>, Place> places, Map<String, String> where) {
-        return places.computeIfAbsent(where, any -> new Place(where, new LinkedHashMap<>(), new LinkedHashMap<>()));
+        return places.computeIfAbsent(where, any -> new Place(where, new ArrayList<>(), new ArrayList<>()));
     }
 
-    /** One for each repetition; empty where the metric is not compared. */
-    List<Comparison> comparisons(Metric metric) {
-        return compared.getOrDefault(metric, List.of());
+    /** Returns a place for people, as {@code concurrency 32, model Qwen3}. */
+    static String text(Map<String, String> where) {
+        return where.entrySet().stream()
+                .map(each -> each.getKey() + " " + each.getValue())
+                .sorted()
+                .collect(Collectors.joining(", "));
     }
 
-    /** The mean log ratio of treatment to baseline over all repetitions. */
-    OptionalDouble logRatio(Metric metric) {
-        return logRatios(metric).average();
+    /** Returns the metrics that it compares. */
+    Set<Metric> comparedMetrics() {
+        return compared.stream().map(Comparison::metric).collect(Collectors.toCollection(LinkedHashSet::new));
     }
 
-    DoubleStream logRatios(Metric metric) {
-        return comparisons(metric).stream()
-                .filter(each -> !each.isControl())
-                .flatMap(each -> each.logRatio().stream())
-                .mapToDouble(Double::doubleValue);
+    /** Returns the metrics of numbers that belong to no arm. */
+    Set<Metric> plainMetrics() {
+        return plain.stream().map(Observation::metric).collect(Collectors.toCollection(LinkedHashSet::new));
+    }
+
+    /** Returns the values of a metric that belong to no arm, one for each repetition. */
+    double[] values(Metric metric) {
+        return plain.stream()
+                .filter(each -> each.metric().equals(metric))
+                .mapToDouble(Observation::value)
+                .toArray();
+    }
+
+    /** Returns the first number of a metric that belongs to no arm. */
+    Optional<Observation> plain(String metric) {
+        return plain.stream()
+                .filter(each -> each.metric().name().equals(metric))
+                .findFirst();
+    }
+
+    static Set<Metric> metrics(Collection<Place> places) {
+        return places.stream()
+                .flatMap(place -> Stream.concat(place.comparedMetrics().stream(), place.plainMetrics().stream()))
+                .collect(Collectors.toCollection(LinkedHashSet::new));
+    }
+
+    /** Returns the comparisons of a metric, one for each repetition; empty where it is not compared. */
+    List<Comparison> comparisons(String metric) {
+        return compared.stream()
+                .filter(each -> each.metric().name().equals(metric))
+                .toList();
+    }
+
+    /** Returns the first comparison of each metric. */
+    List<Comparison> firstOfEach() {
+        return comparedMetrics().stream()
+                .map(metric -> comparisons(metric.name()).getFirst())
+                .toList();
+    }
+
+    /** Returns the log ratios of treatment to baseline, one for each repetition that is no control. */
+    double[] logRatios(String metric) {
+        return numbers(comparisons(metric).stream().filter(each -> !each.isControl()), Comparison::logRatio)
+                .toArray();
+    }
+
+    /** Returns the mean of the log ratios. */
+    double logRatio(String metric) {
+        return DoubleStream.of(logRatios(metric)).average().orElse(Double.NaN);
+    }
+
+    double baseline(String metric) {
+        return mean(comparisons(metric).stream().map(Comparison::baseline));
+    }
+
+    double treatment(String metric) {
+        return mean(comparisons(metric).stream().map(Comparison::treatment));
+    }
+
+    /** Returns the value measured in no arm, or in the baseline where there are arms. */
+    double measured(String metric) {
+        double own = mean(plain.stream().filter(each -> each.metric().name().equals(metric)));
+        return Double.isNaN(own) ? baseline(metric) : own;
+    }
+
+    /** Returns a level as a number. */
+    double level(String name) {
+        return Figure.value(where.get(name));
+    }
+
+    private static double mean(Stream<Observation> some) {
+        return some.mapToDouble(Observation::value).average().orElse(Double.NaN);
+    }
+
+    private static <T> DoubleStream numbers(Stream<T> all, ToDoubleFunction<T> of) {
+        return all.mapToDouble(of).filter(number -> !Double.isNaN(number));
     }
 
     /**
@@ -67,55 +136,24 @@ record Place(Map<String, String> where, Map<Metric, List<Comparison>> compared, 
      * better.
      */
     CrossoverData pairs(Metric metric) {
-        Map<PairOrder, List<Double>> pairs = new EnumMap<>(PairOrder.class);
         double sign = metric.better() == Metric.Better.HIGHER ? -1 : 1;
-        for (Comparison each : comparisons(metric)) {
-            if (each.order().isPresent() && each.logRatio().isPresent()) {
-                PairOrder order = each.order().get();
-                double ratio = sign * each.logRatio().get() * (order == PairOrder.PB ? -1 : 1);
-                pairs.computeIfAbsent(order, any -> new ArrayList<>()).add(ratio);
-            }
-        }
         return CrossoverData.of(
-                numbers(pairs.get(PairOrder.AA)), numbers(pairs.get(PairOrder.BP)), numbers(pairs.get(PairOrder.PB)));
+                ratios(metric, PairOrder.AA, sign),
+                ratios(metric, PairOrder.BP, sign),
+                ratios(metric, PairOrder.PB, -sign));
     }
 
-    private static double[] numbers(@Nullable List<Double> list) {
-        return list == null
-                ? new double[0]
-                : list.stream().mapToDouble(Double::doubleValue).toArray();
+    private double[] ratios(Metric metric, PairOrder order, double sign) {
+        return numbers(
+                        comparisons(metric.name()).stream()
+                                .filter(each -> each.order().equals(Optional.of(order))),
+                        each -> sign * each.logRatio())
+                .toArray();
     }
 
-    OptionalDouble baseline(Metric metric) {
-        return comparisons(metric).stream()
-                .mapToDouble(each -> each.baseline().value())
-                .average();
-    }
-
-    OptionalDouble treatment(Metric metric) {
-        return comparisons(metric).stream()
-                .mapToDouble(each -> each.treatment().value())
-                .average();
-    }
-
-    /** Returns the value measured in no arm, or in the baseline where there are arms. */
-    OptionalDouble measured(Metric metric) {
-        List<Observation> own = plain.getOrDefault(metric, List.of());
-        return own.isEmpty()
-                ? baseline(metric)
-                : own.stream().mapToDouble(Observation::value).average();
-    }
-
-    /** Returns a level as a number; absent where the table does not give it. */
-    OptionalDouble level(String name) {
-        return Optional.ofNullable(where.get(name)).flatMap(Figure::of).stream()
-                .mapToDouble(figure -> figure.number().doubleValue())
-                .findFirst();
-    }
-
-    /** The metric by which an effect is judged: the median of times to first token, or what comes closest. */
+    /** Returns the metric by which an effect is judged: the median of times to first token, or what comes closest. */
     Optional<Metric> judged() {
-        Collection<Metric> metrics = compared.keySet();
+        Set<Metric> metrics = comparedMetrics();
         return Stream.of("ttft_p50", "ttft_mean", "ttft")
                 .flatMap(name -> metrics.stream().filter(each -> each.name().equals(name)))
                 .findFirst()
@@ -126,44 +164,25 @@ record Place(Map<String, String> where, Map<Metric, List<Comparison>> compared, 
 
     /** Reports a mean and a median that disagree in their direction. */
     Optional<String> mixed() {
-        for (Metric mean : compared.keySet()) {
-            Optional<Metric> median = mean.name().endsWith("_mean")
-                    ? Place.named(compared.keySet(), mean.name().replace("_mean", "_p50"))
-                    : Optional.empty();
-            OptionalDouble of = logRatio(mean);
-            OptionalDouble by = median.map(this::logRatio).orElse(OptionalDouble.empty());
-            if (of.isPresent() && by.isPresent() && of.getAsDouble() * by.getAsDouble() < 0) {
-                return Optional.of(
-                        "MIXED: " + mean.title() + " changes by " + TableReview.percent(of.getAsDouble()) + ", and "
-                                + median.orElseThrow().title() + " by " + TableReview.percent(by.getAsDouble())
-                                + "; no headline can be either of them.");
-            }
-        }
-        return Optional.empty();
+        return comparedMetrics().stream()
+                .filter(metric -> metric.name().endsWith("_mean"))
+                .flatMap(mean -> comparedMetrics().stream()
+                        .filter(metric -> metric.name().equals(mean.name().replace("_mean", "_p50")))
+                        .filter(median -> logRatio(mean.name()) * logRatio(median.name()) < 0)
+                        .map(median -> "MIXED: " + mean.title() + " changes by "
+                                + TableReview.percent(logRatio(mean.name())) + ", and " + median.title() + " by "
+                                + TableReview.percent(logRatio(median.name()))
+                                + "; no headline can be either of them."))
+                .findFirst();
     }
 
     /**
      * Returns the number of requests as slow as the baseline's P99, in place of its median, that make up for all that
      * the mean saves.
      */
-    Optional<Double> firstWave() {
-        Set<Metric> metrics = compared.keySet();
-        Optional<Metric> mean = Place.named(metrics, "ttft_mean");
-        Optional<Metric> median = Place.named(metrics, "ttft_p50");
-        Optional<Metric> tail = Place.named(metrics, "ttft_p99");
-        OptionalDouble requests = level(Column.REQUESTS);
-        if (mean.isEmpty() || median.isEmpty() || tail.isEmpty() || requests.isEmpty()) {
-            return Optional.empty();
-        }
-        double saved =
-                baseline(mean.get()).orElseThrow() - treatment(mean.get()).orElseThrow();
-        double height =
-                baseline(tail.get()).orElseThrow() - baseline(median.get()).orElseThrow();
-        return saved > 0 && height > 0 ? Optional.of(saved * requests.getAsDouble() / height) : Optional.empty();
-    }
-
-    /** Its metrics of this name, which has none or one. */
-    static Optional<Metric> named(Collection<Metric> metrics, String name) {
-        return metrics.stream().filter(each -> each.name().equals(name)).findFirst();
+    double firstWave() {
+        double saved = baseline("ttft_mean") - treatment("ttft_mean");
+        double height = baseline("ttft_p99") - baseline("ttft_p50");
+        return saved > 0 && height > 0 ? saved * level(Column.REQUESTS) / height : Double.NaN;
     }
 }

@@ -1,12 +1,19 @@
 package io.holdfast.workbench.table;
 
+import com.fasterxml.jackson.annotation.JsonInclude;
+import com.fasterxml.jackson.annotation.JsonValue;
+
 /**
  * One thing that a table shows or cannot show.
  *
  * @param where it is seen, as {@code concurrency 32}; empty for the whole table
  * @param against whether it speaks against what the table is published for
  */
-public record Remark(Topic topic, String where, String text, boolean against) {
+public record Remark(
+        Topic topic,
+        @JsonInclude(JsonInclude.Include.NON_EMPTY) String where,
+        String text,
+        boolean against) {
     /** Topic of a remark, in the order of a reader's questions. */
     public enum Topic {
         ARITHMETIC("arithmetic"),
@@ -45,16 +52,9 @@ public record Remark(Topic topic, String where, String text, boolean against) {
         }
 
         /** Returns a heading of few words. */
+        @JsonValue
         public String text() {
             return text;
         }
-    }
-
-    static Remark against(Topic topic, String where, String text) {
-        return new Remark(topic, where, text, true);
-    }
-
-    static Remark note(Topic topic, String where, String text) {
-        return new Remark(topic, where, text, false);
     }
 }

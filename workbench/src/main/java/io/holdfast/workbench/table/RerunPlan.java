@@ -1,14 +1,11 @@
 package io.holdfast.workbench.table;
 
-import io.holdfast.evidence.Criteria;
-import io.holdfast.evidence.MeanInterval;
+import com.fasterxml.jackson.annotation.JsonIgnore;
+import com.fasterxml.jackson.annotation.JsonProperty;
 import io.holdfast.evidence.RequiredPairs;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
-import java.util.Optional;
-import java.util.OptionalDouble;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -38,18 +35,16 @@ public final class RerunPlan {
                     + " --enable-session-radix-cache";
 
     private final String url;
-    private final boolean pins;
+    private final List<Place> places;
+    private final List<Sweep> sweeps;
     private final int rounds;
-    private final OptionalDouble shared;
-    private final OptionalDouble unique;
     private final List<Step> steps = new ArrayList<>();
 
-    private RerunPlan(List<Place> places, List<Sweep> sweeps, boolean pins, String url) {
+    private RerunPlan(List<PublishedTable> tables, String url) {
         this.url = url;
-        this.pins = pins;
+        this.places = tables.stream().flatMap(table -> Place.of(table).stream()).toList();
+        this.sweeps = tables.stream().flatMap(table -> Sweep.of(table).stream()).toList();
         this.rounds = rounds(sweeps);
-        this.shared = first(places, Column.SHARED_TOKENS);
-        this.unique = first(places, Column.UNIQUE_TOKENS);
     }
 
     /**
@@ -57,12 +52,13 @@ public final class RerunPlan {
      *
      * @param arguments of the front door, without its name
      */
-    public record Step(String why, List<String> arguments) {
+    public record Step(String why, @JsonIgnore List<String> arguments) {
         public Step {
             arguments = List.copyOf(arguments);
         }
 
         /** Returns a line for a shell. */
+        @JsonProperty
         public String command() {
             return Stream.concat(Stream.of("holdfast"), arguments.stream())
                     .map(word -> word.matches("[\\w./:=,@%+-]+") ? word : "'" + word.replace("'", "'\\''") + "'")
@@ -71,60 +67,45 @@ public final class RerunPlan {
     }
 
     static List<Step> of(List<PublishedTable> tables, String url) {
-        List<Place> places =
-                tables.stream().flatMap(table -> Place.of(table).stream()).toList();
-        if (places.isEmpty()) {
-            return List.of();
+        RerunPlan plan = new RerunPlan(tables, url);
+        if (!plan.places.isEmpty()) {
+            plan.write(tables.stream().anyMatch(PublishedTable::isOfPins));
         }
-        List<Sweep> sweeps =
-                tables.stream().flatMap(table -> Sweep.of(table).stream()).toList();
-        RerunPlan plan = new RerunPlan(places, sweeps, tables.stream().anyMatch(PublishedTable::isOfPins), url);
-        plan.write(places, sweeps);
         return List.copyOf(plan.steps);
     }
 
-    /** The steps as a script. */
+    /** Returns the steps as a script. */
     public static String script(List<Step> steps, String of) {
-        StringBuilder script = new StringBuilder("#!/bin/sh\n# What ")
-                .append(of)
-                .append(" would need to be believed. The server must serve nobody else meanwhile.\n");
-        for (Step step : steps) {
-            script.append("\n# ")
-                    .append(step.why())
-                    .append('\n')
-                    .append(step.command())
-                    .append('\n');
-        }
-        return script.toString();
+        return "#!/bin/sh\n# What " + of + " would need to be believed. The server must serve nobody else meanwhile.\n"
+                + steps.stream()
+                        .map(step -> "\n# " + step.why() + "\n" + step.command() + "\n")
+                        .collect(Collectors.joining());
     }
 
-    private void write(List<Place> places, List<Sweep> sweeps) {
+    private void write(boolean pins) {
         Map<Double, Place> loads = new TreeMap<>();
-        places.forEach(place -> place.level(Column.CONCURRENCY).ifPresent(load -> loads.put(load, place)));
-        List<Place> levels = List.copyOf(loads.values());
-        if (levels.size() > MOST_LEVELS) {
-            levels = levels.subList(levels.size() - MOST_LEVELS, levels.size());
-        }
+        places.stream()
+                .filter(place -> place.level(Column.CONCURRENCY) > 0)
+                .forEach(place -> loads.put(place.level(Column.CONCURRENCY), place));
+        List<Place> levels = loads.values().stream()
+                .skip(Math.max(0, loads.size() - MOST_LEVELS))
+                .toList();
         Place highest = levels.isEmpty() ? places.getLast() : levels.getLast();
         if (pins && !levels.isEmpty()) {
             pinBenchmark(highest);
         }
         step(
                 "A/A: what the second leg gains though nothing changes, and how much pairs scatter",
-                Stream.concat(
-                                Stream.of("aa", "--engine", url, "--pairs", "8", "--journal", "rerun-aa.jsonl"),
-                                load(highest, ABOVE).stream())
-                        .toList());
+                both(
+                        List.of("aa", "--engine", url, "--pairs", "8", "--journal", "rerun-aa.jsonl"),
+                        load(highest, ABOVE)));
         for (Place place : levels.isEmpty() ? List.of(highest) : levels) {
-            String at = Optional.ofNullable(place.where().get(Column.CONCURRENCY))
-                    .map(load -> "-c" + load)
-                    .orElse("");
+            String load = place.where().getOrDefault(Column.CONCURRENCY, "");
             run(
-                    "Both orders and A/A, " + rounds + " of each"
-                            + (at.isEmpty() ? "" : ", at concurrency " + at.substring(2))
+                    "Both orders and A/A, " + rounds + " of each" + (load.isEmpty() ? "" : ", at concurrency " + load)
                             + ", with a flood that is larger than the cache"
-                            + (place.level(Column.CAPACITY).isPresent() ? "" : " (make it so)"),
-                    "rerun" + at,
+                            + (place.level(Column.CAPACITY) > 0 ? "" : " (make it so)"),
+                    "rerun" + (load.isEmpty() ? "" : "-c" + load),
                     load(place, ABOVE));
         }
         run(
@@ -137,88 +118,64 @@ public final class RerunPlan {
                 .ifPresent(this::memory);
     }
 
-    /** The published benchmark itself, with the controls that it lacked. */
+    /** Repeats the published benchmark itself, with the controls that it lacked. */
     private void pinBenchmark(Place place) {
-        List<String> arguments = new ArrayList<>(List.of(
-                "preset",
-                "pin-poc",
-                "--engine",
-                url,
-                "--hold",
-                HOLD,
-                "--pairs",
-                Integer.toString(rounds),
-                "--out",
-                "rerun-pin-poc"));
-        place.level(Column.REQUESTS)
-                .ifPresent(requests ->
-                        arguments.addAll(List.of("--requests", String.format(Locale.ROOT, "%.0f", requests))));
+        double requests = place.level(Column.REQUESTS);
+        List<String> preset = List.of("preset", "pin-poc", "--engine", url, "--hold", HOLD, "--pairs", "" + rounds);
+        List<String> out = List.of("--out", "rerun-pin-poc");
         step(
                 "The pin benchmark itself, with A/A and both orders, at 32 and 64 at a time; the prefix is in every"
                         + " request there, so a baseline may never lose it",
-                arguments);
+                both(preset, requests > 0 ? both(out, List.of("--requests", "" + (int) requests)) : out));
     }
 
-    /** A server with least and one with most memory, and the same load for both. */
+    /** Starts a server with least and one with most memory, for the same load. */
     private void memory(Sweep sweep) {
         List<String> load = load(sweep.places().get(sweep.places().size() / 2), ABOVE);
         for (Place place : List.of(sweep.places().getFirst(), sweep.places().getLast())) {
-            String memory = place.where().get(Column.MEMORY);
-            List<String> arguments = new ArrayList<>(load);
-            arguments.addAll(List.of(
-                    "--server-command",
-                    SERVER,
-                    "--server-set",
-                    "memory=" + memory,
-                    "--model",
-                    place.where().getOrDefault(Column.MODEL, "MODEL")));
-            run("The same load at memory fraction " + memory, "rerun-memory-" + memory, arguments);
+            String memory = place.where().getOrDefault(Column.MEMORY, "");
+            String model = place.where().getOrDefault(Column.MODEL, "MODEL");
+            List<String> server =
+                    List.of("--server-command", SERVER, "--server-set", "memory=" + memory, "--model", model);
+            run("The same load at memory fraction " + memory, "rerun-memory-" + memory, both(load, server));
         }
     }
 
     private void run(String why, String name, List<String> load) {
-        step(
-                why,
-                Stream.concat(
-                                Stream.of(
-                                        "run",
-                                        "--engine",
-                                        url,
-                                        "--hold",
-                                        HOLD,
-                                        "--rounds",
-                                        Integer.toString(rounds),
-                                        "--journal",
-                                        name + ".jsonl"),
-                                load.stream())
-                        .toList());
+        List<String> run = List.of("run", "--engine", url, "--hold", HOLD, "--rounds", "" + rounds);
+        step(why, both(both(run, List.of("--journal", name + ".jsonl")), load));
     }
 
     private void step(String why, List<String> arguments) {
-        steps.add(new Step(
-                why, Stream.concat(Stream.of("loadtest"), arguments.stream()).toList()));
+        steps.add(new Step(why, both(List.of("loadtest"), arguments)));
     }
 
-    /** A flood of so many times the cache, as far as the table tells how large that is. */
+    private static List<String> both(List<String> first, List<String> then) {
+        return Stream.concat(first.stream(), then.stream()).toList();
+    }
+
+    /** Returns a flood of so many times the cache, as far as the table tells how large that is. */
     private List<String> load(Place place, double timesTheCache) {
-        int tokens = shared.isPresent() && unique.isPresent()
-                ? (int) (shared.getAsDouble() + unique.getAsDouble())
-                : USUAL_FLOOD_TOKENS;
-        OptionalDouble capacity = place.level(Column.CAPACITY);
-        int underWay = (int) Math.max(1, place.level(Column.CONCURRENCY).orElse(1));
-        int requests = capacity.isPresent()
-                ? (int) Math.max(1, Math.ceil(timesTheCache * capacity.getAsDouble() / tokens))
+        double shared = first(Column.SHARED_TOKENS);
+        double own = first(Column.UNIQUE_TOKENS);
+        int tokens = shared + own > 0 ? (int) (shared + own) : USUAL_FLOOD_TOKENS;
+        double capacity = place.level(Column.CAPACITY);
+        double underWay = place.level(Column.CONCURRENCY);
+        int requests = capacity > 0
+                ? (int) Math.max(1, Math.ceil(timesTheCache * capacity / tokens))
                 : timesTheCache < 1 ? 2 : USUAL_FLOOD;
         // No more of a flood are under way than it has; a larger one is more of the same, and one with memory to spare
         // is not.
-        if (timesTheCache > 1) {
-            requests = Math.max(requests, underWay);
+        if (timesTheCache > 1 && underWay > requests) {
+            requests = (int) underWay;
         }
         List<String> load = new ArrayList<>(
                 List.of("--flood-requests", Integer.toString(requests), "--flood-tokens", Integer.toString(tokens)));
-        shared.ifPresent(prefix -> load.addAll(List.of("--prefix-tokens", Integer.toString((int) prefix))));
-        if (place.level(Column.CONCURRENCY).isPresent()) {
-            load.addAll(List.of("--concurrency", Integer.toString(Math.min(underWay, requests))));
+        if (shared >= 0) {
+            load.addAll(List.of("--prefix-tokens", Integer.toString((int) shared)));
+        }
+        if (underWay > 0) {
+            load.addAll(List.of("--concurrency", Integer.toString(Math.clamp((long) underWay, 1, requests))));
         }
         return load;
     }
@@ -226,20 +183,20 @@ public final class RerunPlan {
     /** Returns as many rounds as the scatter of a sweep over its levels needs. */
     private static int rounds(List<Sweep> sweeps) {
         return sweeps.stream()
-                .filter(Sweep::isOfMemory)
-                .flatMap(sweep ->
-                        sweep.places().getFirst().judged().flatMap(sweep::naive).map(MeanInterval::sd).stream())
-                .filter(sd -> sd > 0)
+                .flatMap(sweep -> sweep.scatter().stream())
                 .findFirst()
-                .map(sd ->
-                        RequiredPairs.toDetect(sd, Criteria.standard().delta()).orElse(MOST_ROUNDS))
-                .map(needed -> Math.clamp(needed, USUAL_ROUNDS, MOST_ROUNDS))
+                .map(naive -> Math.clamp(
+                        RequiredPairs.toDetect(naive.sd(), TableReview.DELTA).orElse(MOST_ROUNDS),
+                        USUAL_ROUNDS,
+                        MOST_ROUNDS))
                 .orElse(USUAL_ROUNDS);
     }
 
-    private static OptionalDouble first(List<Place> places, String level) {
+    private double first(String level) {
         return places.stream()
-                .flatMapToDouble(place -> place.level(level).stream())
-                .findFirst();
+                .mapToDouble(place -> place.level(level))
+                .filter(Double::isFinite)
+                .findFirst()
+                .orElse(Double.NaN);
     }
 }

@@ -1,24 +1,27 @@
 package io.holdfast.workbench.table;
 
-import io.holdfast.evidence.Criteria;
+import com.fasterxml.jackson.annotation.JsonIgnore;
+import com.fasterxml.jackson.annotation.JsonProperty;
 import io.holdfast.evidence.Finding;
 import io.holdfast.evidence.Verdict;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.measure.Metric;
+import io.holdfast.loadtest.report.Document.Plot;
 import io.holdfast.workbench.table.Claim.Status;
 import io.holdfast.workbench.table.Remark.Topic;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.DoubleSummaryStatistics;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.Set;
+import java.util.function.Function;
 
 /**
  * Review of somebody else's numbers: what they can and cannot show.
@@ -57,22 +60,25 @@ public record Review(
      * One table.
      *
      * @param changes what it compares, with changes recomputed
-     * @param plot lines of text, where there is something to draw
+     * @param plot throughput over devices, where there is something to draw
      * @param verdicts one for each place that it compares two arms at
      */
     public record Section(
-            String name, List<ChangeRow> changes, List<String> plot, List<Remark> remarks, List<Judged> verdicts) {
+            String name,
+            List<ChangeRow> changes,
+            @JsonIgnore Optional<Plot> plot,
+            List<Remark> remarks,
+            List<Judged> verdicts) {
         public Section {
             changes = List.copyOf(changes);
-            plot = List.copyOf(plot);
             remarks =
                     remarks.stream().sorted(Comparator.comparing(Remark::topic)).toList();
             verdicts = List.copyOf(verdicts);
         }
 
-        /** Without arms, and without a plot. */
+        /** Returns a section without arms, and without a plot. */
         static Section of(String name, List<ChangeRow> changes, List<Remark> remarks) {
-            return new Section(name, changes, List.of(), remarks, List.of());
+            return new Section(name, changes, Optional.empty(), remarks, List.of());
         }
 
         private Section without(List<Remark> said) {
@@ -86,7 +92,8 @@ public record Review(
     }
 
     /** A place and what changes there, by the metrics' titles, as {@code 67.09 -> 52.07 (-22.4 %)}. */
-    public record ChangeRow(String where, Map<String, String> changes) {}
+    public record ChangeRow(
+            String where, @JsonProperty("metrics") Map<String, String> changes) {}
 
     /**
      * Result of a load test's rules at one place.
@@ -140,7 +147,7 @@ public record Review(
     }
 
     static Review of(TableText.Contents contents, Settings settings) {
-        Document document = Document.of(contents, settings.told());
+        PublishedDocument document = PublishedDocument.of(contents, settings.told());
         List<PublishedTable> tables = document.tables();
         List<Section> sections = new ArrayList<>();
         Phases phases = Phases.of(tables, document.prose());
@@ -148,15 +155,15 @@ public record Review(
         Optional<Phases.Phase> against = settings.against().map(name -> phases.called(name, document.file()));
         List<String> skipped = new ArrayList<>(document.skipped());
         for (PublishedTable table : tables) {
-            boolean inPhase = Phases.phase(table.headings()).isPresent();
+            boolean inPhase = Phases.phase(table.text().headings()).isPresent();
             if (!table.statuses().isEmpty()) {
                 sections.add(
                         Section.of(table.name(), List.of(), Outcomes.of(table).remarks()));
             } else if (inPhase && Sweep.of(table).isEmpty()) {
                 // What a log says of its own numbers; the numbers themselves are in the phases.
-                phases.arithmetic(table)
+                phases.arithmetic(table).stream()
                         .filter(remark -> remark.against() || !table.stated().isEmpty())
-                        .ifPresent(said -> sections.add(Section.of(table.name(), List.of(), List.of(said))));
+                        .forEach(said -> sections.add(Section.of(table.name(), List.of(), List.of(said))));
             } else if (table.hasNumbers() && !(inPhase && Phases.isOfResults(table))) {
                 try {
                     sections.add(section(table, settings));
@@ -168,17 +175,18 @@ public record Review(
         sections.addAll(phases.sections(settings.controls(), against));
         List<PublishedTable> compared = tables.stream()
                 .filter(table -> !table.comparisons().isEmpty())
-                .filter(table -> Phases.phase(table.headings()).isEmpty())
+                .filter(table -> Phases.phase(table.text().headings()).isEmpty())
                 .toList();
         List<Remark> common = common(sections);
-        List<Remark> together = new ArrayList<>(common);
-        together.addAll(replicates(compared));
-        phases.fewRequests().ifPresent(together::add);
-        document.notes().forEach(note -> together.add(Remark.note(Topic.READING, "", note)));
+        Remarks together = new Remarks();
+        together.add(common);
+        Replicate.in(compared).forEach(each -> together.note(Topic.REPLICATES, Place.text(each.where()), each.text()));
+        together.add(phases.fewRequests());
+        document.notes().forEach(note -> together.note(Topic.READING, "", note));
         return new Review(
                 document.file(),
                 sections.stream().map(section -> section.without(common)).toList(),
-                together,
+                together.all(),
                 claims(compared),
                 document.claims(),
                 document.criteria(),
@@ -188,12 +196,12 @@ public record Review(
 
     private static Section section(PublishedTable table, Settings settings) {
         TableReview review = new TableReview(table, settings.saidBias());
-        List<Remark> remarks = new ArrayList<>(review.remarks());
-        remarks.addAll(OwnFigures.remarks(table));
-        remarks.addAll(Scaling.remarks(table));
-        remarks.addAll(CoolDown.remarks(table));
-        remarks.addAll(PhaseReview.ofResults(table));
-        return new Section(table.name(), rows(table), Scaling.plot(table), remarks, review.verdicts());
+        Remarks remarks = new Remarks();
+        remarks.add(review.remarks());
+        remarks.add(OwnFigures.remarks(table));
+        remarks.add(Variants.remarks(table));
+        remarks.add(CoolDown.of(table).remarks());
+        return new Section(table.name(), rows(table), Variants.plot(table), remarks.all(), review.verdicts());
     }
 
     /** A control that is nowhere would find nothing, and look as if nothing had moved. */
@@ -248,169 +256,76 @@ public record Review(
     }
 
     private static List<ChangeRow> rows(PublishedTable table) {
-        Map<Map<String, String>, Map<String, String>> rows = new LinkedHashMap<>();
+        List<Comparison> all = table.comparisons();
         Set<String> varying = new LinkedHashSet<>();
-        for (Comparison each : table.comparisons()) {
-            each.where().forEach((name, value) -> {
-                if (table.comparisons().stream()
-                        .anyMatch(other -> !value.equals(other.where().get(name)))) {
-                    varying.add(name);
-                }
-            });
-        }
+        all.forEach(each -> each.where().forEach((name, value) -> {
+            if (all.stream().anyMatch(other -> !value.equals(other.where().get(name)))) {
+                varying.add(name);
+            }
+        }));
         if (varying.contains(Column.MEMORY)) {
             varying.remove(Column.CAPACITY);
         }
-        for (Comparison each : table.comparisons()) {
+        return rows(all, each -> {
             Map<String, String> where = new LinkedHashMap<>(each.where());
             where.keySet().retainAll(varying);
-            each.repetition().ifPresent(number -> where.put("repetition", number));
-            rows.computeIfAbsent(where, any -> new LinkedHashMap<>())
-                    .put(each.metric().title(), each.text());
-        }
-        List<ChangeRow> list = new ArrayList<>();
-        rows.forEach((where, changes) -> list.add(new ChangeRow(PublishedTable.text(where), changes)));
-        return list;
+            each.baseline().repetition().ifPresent(number -> where.put("repetition", number));
+            return Place.text(where);
+        });
     }
 
-    /** Equal configurations in different tables are repetitions, with a server start between them. */
-    private static List<Remark> replicates(List<PublishedTable> tables) {
-        List<Remark> remarks = new ArrayList<>();
-        for (Replicate each : Replicate.in(tables)) {
-            remarks.add(Remark.note(Topic.REPLICATES, PublishedTable.text(each.where()), each.text()));
-        }
-        return remarks;
+    /** Returns changes in rows, by where they are. */
+    static List<ChangeRow> rows(List<Comparison> changes, Function<Comparison, String> where) {
+        Map<String, Map<String, String>> rows = new LinkedHashMap<>();
+        changes.forEach(each -> rows.computeIfAbsent(where.apply(each), any -> new LinkedHashMap<>())
+                .put(each.metric().title(), each.text()));
+        return rows.entrySet().stream()
+                .map(row -> new ChangeRow(row.getKey(), row.getValue()))
+                .toList();
     }
 
     /**
-     * A gain that is as large where nothing is evicted is suspect wherever it was measured with the same configuration.
+     * Returns claims that the tables themselves cast doubt on, or support: a gain that is as large where nothing is
+     * evicted is suspect wherever it was measured with the same configuration.
      */
     private static List<Claim> claims(List<PublishedTable> tables) {
         List<Claim> claims = new ArrayList<>();
         for (PublishedTable table : tables) {
-            for (Sweep sweep : Sweep.of(table)) {
-                sweep.places()
-                        .getFirst()
-                        .judged()
-                        .ifPresent(metric -> sweep.placebo(metric)
-                                .filter(placebo ->
-                                        placebo.fails(Criteria.standard().delta()))
-                                .ifPresent(placebo -> {
-                                    String evidence = table.name() + ": "
-                                            + sweep.axis() + " "
-                                            + placebo.place().where().get(sweep.axis()) + ", "
-                                            + metric.title() + " " + TableReview.percent(placebo.logRatio());
-                                    List<Place> others = sweep.places().stream()
-                                            .filter(place -> !place.equals(placebo.place()))
-                                            .toList();
-                                    double least = others.stream()
-                                            .flatMapToDouble(place -> place.logRatio(metric).stream())
-                                            .max()
-                                            .orElseThrow();
-                                    double most = others.stream()
-                                            .flatMapToDouble(place -> place.logRatio(metric).stream())
-                                            .min()
-                                            .orElseThrow();
-                                    Map<String, String> same =
-                                            new HashMap<>(others.getFirst().where());
-                                    same.keySet().removeAll(List.of(sweep.axis(), Column.CAPACITY));
-                                    claims.add(new Claim(
-                                            metric.title() + " changes by " + TableReview.percent(least) + " to "
-                                                    + TableReview.percent(most) + " at " + PublishedTable.text(same),
-                                            Status.SUSPECT,
-                                            List.of(evidence)));
-                                }));
-            }
-            for (Metric metric : metrics(table)) {
+            Sweep.of(table)
+                    .forEach(sweep -> sweep.judged()
+                            .ifPresent(metric -> sweep.placebo(metric)
+                                    .filter(placebo -> placebo.fails(TableReview.DELTA))
+                                    .ifPresent(placebo -> claims.add(claim(table.name(), sweep, metric, placebo)))));
+            for (Metric metric : TableReview.deviations(table)) {
                 SpreadTable spread = SpreadTable.of(metric, table.comparisons(metric));
-                if (spread.differs()) {
-                    claims.add(new Claim(
-                            metric.title() + " changes by "
-                                    + TableReview.percent(
-                                            spread.ratio().orElseThrow().mean()),
-                            spread.isCrossed() ? Status.LIKELY_REAL : Status.SUSPECT,
-                            List.of(table.name() + ": " + spread.text())));
-                }
+                spread.ratio()
+                        .filter(any -> spread.differs())
+                        .ifPresent(ratio -> claims.add(new Claim(
+                                metric.title() + " changes by " + TableReview.percent(ratio.mean()),
+                                spread.isCrossed() ? Status.LIKELY_REAL : Status.SUSPECT,
+                                "",
+                                List.of(table.name() + ": " + spread.text()))));
             }
         }
         return claims;
     }
 
-    private static List<Metric> metrics(PublishedTable table) {
-        return table.comparisons().stream()
-                .map(Comparison::metric)
-                .filter(metric -> metric.name().endsWith("_std"))
-                .distinct()
+    private static Claim claim(String table, Sweep sweep, Metric metric, Sweep.Placebo placebo) {
+        List<Place> others = sweep.places().stream()
+                .filter(place -> !place.equals(placebo.place()))
                 .toList();
-    }
-
-    /** One configuration that several tables have. */
-    record Replicate(Map<String, String> where, List<Place> places) {
-        static List<Replicate> in(List<PublishedTable> tables) {
-            Map<Map<String, String>, List<Place>> same = new LinkedHashMap<>();
-            for (PublishedTable table : tables) {
-                Place.of(table)
-                        .forEach(place -> same.computeIfAbsent(canonical(place.where()), any -> new ArrayList<>())
-                                .add(place));
-            }
-            List<Replicate> found = new ArrayList<>();
-            same.forEach((where, places) -> {
-                if (places.size() > 1) {
-                    found.add(new Replicate(where, places));
-                }
-            });
-            return found;
-        }
-
-        /** 0.20 and 0.2 are the same. */
-        private static Map<String, String> canonical(Map<String, String> where) {
-            Map<String, String> canonical = new HashMap<>();
-            where.forEach((name, value) -> canonical.put(
-                    name,
-                    Figure.of(value)
-                            .map(figure -> (figure.number().stripTrailingZeros().toPlainString() + " " + figure.unit())
-                                    .strip())
-                            .orElse(value)));
-            return canonical;
-        }
-
-        String text() {
-            StringBuilder text = new StringBuilder("The same configuration in " + places.size() + " tables");
-            for (Metric metric : places.getFirst().compared().keySet()) {
-                List<Place> with = places.stream()
-                        .filter(place -> place.compared().containsKey(metric))
-                        .toList();
-                if (with.size() > 1) {
-                    text.append("; ").append(metric.title());
-                    for (Place place : with) {
-                        text.append(' ')
-                                .append(place.comparisons(metric).getFirst().text())
-                                .append(',');
-                    }
-                    text.append(" so between server starts the baseline differs by ")
-                            .append(apart(with.stream()
-                                    .map(place -> place.baseline(metric))
-                                    .toList()))
-                            .append(" and the other arm by ")
-                            .append(apart(with.stream()
-                                    .map(place -> place.treatment(metric))
-                                    .toList()));
-                }
-            }
-            return text.append('.').toString();
-        }
-
-        /** The largest over the smallest. */
-        static String apart(List<OptionalDouble> values) {
-            double most = values.stream()
-                    .mapToDouble(OptionalDouble::getAsDouble)
-                    .max()
-                    .orElseThrow();
-            double least = values.stream()
-                    .mapToDouble(OptionalDouble::getAsDouble)
-                    .min()
-                    .orElseThrow();
-            return Comparison.rounded(100 * (most / least - 1), 1) + " %";
-        }
+        DoubleSummaryStatistics effects = others.stream()
+                .mapToDouble(place -> place.logRatio(metric.name()))
+                .filter(Double::isFinite)
+                .summaryStatistics();
+        Map<String, String> same = new HashMap<>(others.getFirst().where());
+        same.keySet().removeAll(List.of(sweep.axis(), Column.CAPACITY));
+        return new Claim(
+                metric.title() + " changes by " + TableReview.percent(effects.getMax()) + " to "
+                        + TableReview.percent(effects.getMin()) + " at " + Place.text(same),
+                Status.SUSPECT,
+                "",
+                List.of(table + ": " + sweep.at(placebo.place()) + ", " + metric.title() + " "
+                        + TableReview.percent(placebo.logRatio())));
     }
 }

@@ -5,6 +5,7 @@ import io.holdfast.evidence.Interval;
 import io.holdfast.evidence.LinearFit;
 import io.holdfast.evidence.MeanInterval;
 import io.holdfast.loadtest.measure.Metric;
+import io.holdfast.loadtest.sweep.Cliff;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -12,9 +13,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalDouble;
-import java.util.Set;
-import java.util.function.Function;
+import java.util.function.ToDoubleFunction;
 import java.util.stream.Collectors;
 
 /**
@@ -33,42 +32,30 @@ record Sweep(String axis, List<Place> places) {
     /** Share of the first arm below which the second lacks what the first has. */
     private static final double LACKS = 0.75;
 
-    private static final double CLIFF = 2;
-
-    /** Share of the best from which another reason may choose. */
-    private static final double AS_GOOD = 0.95;
-
-    Sweep {
-        places = List.copyOf(places);
-    }
-
-    /** The sweeps of a table: one for each model, workload or whatever else its rows differ in. */
+    /** Returns the sweeps of a table: one for each model, workload or whatever else its rows differ in. */
     static List<Sweep> of(PublishedTable table) {
         List<Place> places = Place.of(table);
         Optional<String> axis = table.levels().stream()
-                .filter(level -> distinct(places, place -> place.where().getOrDefault(level, "")) >= FEWEST)
                 .filter(level ->
-                        places.stream().allMatch(place -> place.level(level).orElse(0) > 0))
+                        values(places, level) >= FEWEST && places.stream().allMatch(place -> place.level(level) > 0))
                 .findFirst();
-        if (axis.isEmpty()) {
-            return List.of();
-        }
-        Set<String> along = table.levels().stream()
-                .filter(level -> goesAlong(places, axis.get(), level))
-                .collect(Collectors.toSet());
         Map<Map<String, String>, List<Place>> groups = new LinkedHashMap<>();
-        for (Place place : places) {
-            Map<String, String> key = new HashMap<>(place.where());
-            key.keySet().removeAll(along);
-            groups.computeIfAbsent(key, any -> new ArrayList<>()).add(place);
-        }
+        axis.ifPresent(level -> {
+            List<String> along = table.levels().stream()
+                    .filter(other -> goesAlong(places, level, other))
+                    .toList();
+            for (Place place : places) {
+                Map<String, String> key = new HashMap<>(place.where());
+                along.forEach(key::remove);
+                groups.computeIfAbsent(key, any -> new ArrayList<>()).add(place);
+            }
+        });
         return groups.values().stream()
                 .filter(group -> group.size() >= FEWEST)
                 .map(group -> new Sweep(
-                        axis.get(),
+                        axis.orElseThrow(),
                         group.stream()
-                                .sorted(Comparator.comparingDouble(
-                                        (Place place) -> place.level(axis.get()).orElseThrow()))
+                                .sorted(Comparator.comparingDouble(place -> place.level(axis.orElseThrow())))
                                 .toList()))
                 .toList();
     }
@@ -78,21 +65,19 @@ record Sweep(String axis, List<Place> places) {
                 .collect(Collectors.groupingBy(place -> place.where().getOrDefault(axis, "")))
                 .values()
                 .stream()
-                .allMatch(same -> distinct(same, place -> place.where().getOrDefault(level, "")) == 1);
+                .allMatch(same -> values(same, level) == 1);
     }
 
-    private static long distinct(List<Place> places, Function<Place, String> of) {
-        return places.stream().map(of).distinct().count();
+    private static long values(List<Place> places, String level) {
+        return places.stream()
+                .map(place -> place.where().getOrDefault(level, ""))
+                .distinct()
+                .count();
     }
 
-    /** Returns the range of all levels, as {@code concurrency 4 to 32}. */
-    String range() {
-        return range(places);
-    }
-
-    private String range(List<Place> some) {
-        return axis + " " + some.getFirst().where().get(axis) + " to "
-                + some.getLast().where().get(axis);
+    /** Returns the level of a place, as {@code concurrency 4}. */
+    String at(Place place) {
+        return axis + " " + place.where().get(axis);
     }
 
     /** Returns true if a higher level is more memory for the same load. */
@@ -104,88 +89,92 @@ record Sweep(String axis, List<Place> places) {
         return axis.equals(Column.CONCURRENCY) || axis.equals(Column.RATE);
     }
 
-    /** Returns the unit of memory: tokens where the table has them. */
-    String memory() {
-        return places.stream().allMatch(place -> place.level(Column.CAPACITY).orElse(0) > 0) ? Column.CAPACITY : axis;
+    /** Returns the metric by which an effect is judged, at all levels. */
+    Optional<Metric> judged() {
+        return places.getFirst().judged();
     }
 
-    /** A line through the logarithms of a value over the logarithm of memory. */
-    Optional<LinearFit> overMemory(Function<Place, OptionalDouble> logarithm) {
+    /** Returns the unit of memory: tokens where the table has them. */
+    String memory() {
+        return places.stream().allMatch(place -> place.level(Column.CAPACITY) > 0) ? Column.CAPACITY : axis;
+    }
+
+    /** Returns a line through the logarithms of a value over the logarithm of memory. */
+    private Optional<LinearFit> overMemory(ToDoubleFunction<Place> logarithm) {
         List<Place> known = places.stream()
-                .filter(place -> logarithm.apply(place).isPresent())
+                .filter(place -> Double.isFinite(logarithm.applyAsDouble(place)))
                 .toList();
         return LinearFit.of(
                 known.stream()
-                        .mapToDouble(place -> Math.log(place.level(memory()).orElseThrow()))
+                        .mapToDouble(place -> Math.log(place.level(memory())))
                         .toArray(),
-                known.stream()
-                        .mapToDouble(place -> logarithm.apply(place).orElseThrow())
-                        .toArray());
+                known.stream().mapToDouble(logarithm).toArray());
     }
 
     Optional<LinearFit> baselineOverMemory(Metric metric) {
-        return overMemory(place -> {
-            OptionalDouble value = place.baseline(metric);
-            return value.orElse(0) > 0 ? OptionalDouble.of(Math.log(value.getAsDouble())) : OptionalDouble.empty();
-        });
+        return overMemory(place -> Math.log(place.baseline(metric.name())));
     }
 
     Optional<LinearFit> effectOverMemory(Metric metric) {
-        return overMemory(place -> place.logRatio(metric));
+        return overMemory(place -> place.logRatio(metric.name()));
     }
 
-    /** The naive effect over all levels, as if each were a repetition. */
+    /** Returns the naive effect over all levels, as if each were a repetition. */
     Optional<MeanInterval> naive(Metric metric) {
         return MeanInterval.of(places.stream()
-                .flatMapToDouble(place -> place.logRatio(metric).stream())
+                .mapToDouble(place -> place.logRatio(metric.name()))
+                .filter(Double::isFinite)
                 .toArray());
     }
 
-    /** The effect where memory was to spare, with its interval where the table repeats itself. */
-    record Placebo(Place place, OptionalDouble pressure, double logRatio, Optional<Interval> ci90) {
+    /** Returns how the naive effect of a sweep over memory scatters; absent where it is none, or nothing scatters. */
+    Optional<MeanInterval> scatter() {
+        return judged().filter(any -> isOfMemory()).flatMap(this::naive).filter(naive -> naive.sd() > 0);
+    }
+
+    /**
+     * The effect where memory was to spare, with its interval where the table repeats itself.
+     *
+     * @param pressure NaN where it is not known
+     */
+    record Placebo(Place place, double pressure, double logRatio, Optional<Interval> ci90) {
         /** Returns true if it lies outside of the margins, or may. */
         boolean fails(double delta) {
             return Math.abs(logRatio) >= delta;
         }
 
         boolean holds(double delta) {
-            return ci90.map(interval -> interval.within(delta)).orElse(false);
+            return ci90.filter(interval -> interval.within(delta)).isPresent();
         }
     }
 
-    /** That of the level with most memory. */
+    /** Returns the effect at the level with most memory. */
     Optional<Placebo> placebo(Metric metric) {
-        if (!isOfMemory()) {
-            return Optional.empty();
-        }
         Place most = places.getLast();
-        OptionalDouble effect = most.logRatio(metric);
-        return effect.isEmpty()
+        double effect = most.logRatio(metric.name());
+        return !isOfMemory() || Double.isNaN(effect)
                 ? Optional.empty()
                 : Optional.of(new Placebo(
                         most,
-                        Demand.of(most).stream()
-                                .flatMapToDouble(demand -> demand.pressure().stream())
-                                .findFirst(),
-                        effect.getAsDouble(),
-                        MeanInterval.of(most.logRatios(metric).toArray(), 0.9).map(MeanInterval::interval)));
+                        Demand.of(most).map(Demand::pressure).orElse(Double.NaN),
+                        effect,
+                        MeanInterval.of(most.logRatios(metric.name()), 0.9).map(MeanInterval::interval)));
     }
 
     /**
-     * Returns the objection of the house's rule on doses to these effects; absent where it has none, or there is
-     * nothing to judge.
+     * Returns the objection of the rule on doses to these effects; absent where it has none, or there is nothing to
+     * judge.
      */
     Optional<String> objection(Metric metric, double delta) {
         List<DoseResponse.Level> levels = new ArrayList<>();
         for (Place place : places) {
-            Optional<MeanInterval> effect =
-                    MeanInterval.of(place.logRatios(metric).toArray(), 0.9);
-            OptionalDouble pressure = Demand.of(place).map(Demand::pressure).orElse(OptionalDouble.empty());
-            if (effect.isEmpty() || pressure.isEmpty()) {
+            Optional<MeanInterval> effect = MeanInterval.of(place.logRatios(metric.name()), 0.9);
+            double pressure = Demand.of(place).map(Demand::pressure).orElse(Double.NaN);
+            if (effect.isEmpty() || Double.isNaN(pressure)) {
                 return Optional.empty();
             }
             levels.add(new DoseResponse.Level(
-                    pressure.getAsDouble(),
+                    pressure,
                     effect.get().mean(),
                     effect.get().sd() / Math.sqrt(effect.get().count()),
                     effect.get().count() - 1));
@@ -193,88 +182,50 @@ record Sweep(String axis, List<Place> places) {
         return new DoseResponse(levels).refutation(delta);
     }
 
-    /** A tail of the first arm that does not follow the load, and that the second arm lacks. */
-    record ColdStart(double mean, double sd, double variation) {
-        /** Absent where the tail follows the load, or the second arm has it, too. */
-        static Optional<ColdStart> of(double[] first, double[] second) {
-            if (first.length < FEWEST) {
+    /** Returns a tail of the first arm that does not follow the load, and that the second arm lacks; absent else. */
+    static Optional<MeanInterval> coldStart(double[] first, double[] second) {
+        for (int i = 0; i < first.length; i++) {
+            if (!(second[i] < LACKS * first[i])) {
                 return Optional.empty();
             }
-            MeanInterval tail = MeanInterval.of(first).orElseThrow();
-            boolean lacked = true;
-            for (int i = 0; i < first.length; i++) {
-                lacked &= second[i] < LACKS * first[i];
-            }
-            ColdStart found = new ColdStart(tail.mean(), tail.sd(), tail.sd() / tail.mean());
-            return lacked && found.variation < FLAT ? Optional.of(found) : Optional.empty();
         }
+        return first.length < FEWEST
+                ? Optional.empty()
+                : MeanInterval.of(first).filter(tail -> tail.sd() / tail.mean() < FLAT);
     }
 
-    /** The longest run of levels, from the smallest on, over which there is such a tail, in words. */
+    /** Returns the longest run of levels, from the smallest on, over which there is such a tail, in words. */
     Optional<String> coldStart(Metric p99) {
         List<Place> with = places.stream()
-                .filter(place -> place.compared().containsKey(p99))
+                .filter(place -> !place.comparisons(p99.name()).isEmpty())
                 .toList();
         for (int last = with.size(); last >= FEWEST; last--) {
             List<Place> some = with.subList(0, last);
-            Optional<ColdStart> found = ColdStart.of(
+            Optional<MeanInterval> found = coldStart(
                     some.stream()
-                            .mapToDouble(place -> place.baseline(p99).orElseThrow())
+                            .mapToDouble(place -> place.baseline(p99.name()))
                             .toArray(),
                     some.stream()
-                            .mapToDouble(place -> place.treatment(p99).orElseThrow())
+                            .mapToDouble(place -> place.treatment(p99.name()))
                             .toArray());
             if (found.isPresent()) {
-                return Optional.of(
-                        "The baseline's %s is about the same at %s (mean %s ms, standard deviation %s, %s of the mean), and the other arm has nothing like it: that is what a cold start looks like, and eviction would grow with the load."
-                                .formatted(
-                                        p99.title(),
-                                        range(some),
-                                        Comparison.rounded(found.get().mean(), 1),
-                                        Comparison.rounded(found.get().sd(), 1),
-                                        Comparison.rounded(found.get().variation(), 2)));
+                MeanInterval tail = found.get();
+                return Optional.of("The baseline's " + p99.title() + " is about the same at " + at(some.getFirst())
+                        + " to " + some.getLast().where().get(axis) + " (mean " + Figure.rounded(tail.mean(), 1)
+                        + " ms, standard deviation " + Figure.rounded(tail.sd(), 1) + ", "
+                        + Figure.rounded(tail.sd() / tail.mean(), 2)
+                        + " of the mean), and the other arm has nothing like it: that is what a cold start looks like,"
+                        + " and eviction would grow with the load.");
             }
         }
         return Optional.empty();
     }
 
-    /** Two neighbours of which one is more than twice as good, in words, with what is better chosen instead. */
-    Optional<String> cliff(Metric metric) {
-        boolean higher = metric.better() == Metric.Better.HIGHER;
-        for (int i = 1; i < places.size(); i++) {
-            double before = places.get(i - 1).measured(metric).orElse(0);
-            double after = places.get(i).measured(metric).orElse(0);
-            double loss = higher ? before / after : after / before;
-            if (before > 0 && after > 0 && loss > CLIFF) {
-                return Optional.of("Between %s %s and %s the %s is %s times worse. %s"
-                        .formatted(
-                                axis,
-                                places.get(i - 1).where().get(axis),
-                                places.get(i).where().get(axis),
-                                metric.title(),
-                                Comparison.rounded(loss, 1),
-                                recommended(metric, places.subList(0, i), higher)));
-            }
-        }
-        return Optional.empty();
-    }
-
-    private String recommended(Metric metric, List<Place> before, boolean higher) {
-        Comparator<Place> byValue =
-                Comparator.comparingDouble(place -> place.measured(metric).orElseThrow());
-        Place best = before.stream().max(higher ? byValue : byValue.reversed()).orElseThrow();
-        double goal = best.measured(metric).orElseThrow();
-        Place first = before.stream()
-                .filter(place -> {
-                    double value = place.measured(metric).orElseThrow();
-                    return higher ? value >= AS_GOOD * goal : goal >= AS_GOOD * value;
-                })
-                .findFirst()
-                .orElseThrow();
-        String chosen = first.where().get(axis);
-        return first.equals(best)
-                ? "Take " + axis + " " + chosen + ", the best before it."
-                : "Take " + axis + " " + chosen + ": it is within 5 % of the best before it (" + axis + " "
-                        + best.where().get(axis) + ") and further from the edge.";
+    /** Returns the step between two neighbours at which a metric falls off, if there is one. */
+    Optional<Cliff> cliff(Metric metric) {
+        return Cliff.of(places.stream()
+                .filter(place -> place.measured(metric.name()) > 0)
+                .map(place -> new Cliff.Point(at(place), place.measured(metric.name())))
+                .toList());
     }
 }

@@ -10,8 +10,11 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
+import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * A table as it stands in its file, before anybody asks what its columns mean.
@@ -44,6 +47,61 @@ record TableText(List<String> headings, List<String> before, int line, List<Stri
      */
     record Contents(String file, List<TableText> tables, List<Paragraph> prose, List<String> torn) {}
 
+    /** Returns its heading, for people. */
+    String name() {
+        return headings.isEmpty() ? "table at line " + line : headings.getLast();
+    }
+
+    /** Returns the cells of a column. */
+    List<String> column(int at) {
+        return rows.stream().map(row -> Figure.plain(row.get(at))).toList();
+    }
+
+    /** Returns the rows in the order of these columns of words; absent where the table lacks one of them. */
+    Optional<List<List<String>>> rows(List<String> columns) {
+        List<String> names = header.stream()
+                .map(name -> Figure.plain(name).toLowerCase(Locale.ROOT))
+                .toList();
+        return names.containsAll(columns)
+                ? Optional.of(rows.stream()
+                        .map(row -> columns.stream()
+                                .map(name -> Figure.plain(row.get(names.indexOf(name))))
+                                .toList())
+                        .toList())
+                : Optional.empty();
+    }
+
+    /** Reads the rows of all tables of a file that people write, in the order of these columns of words. */
+    static List<List<String>> rows(Path file, List<String> columns) {
+        Contents contents = read(file);
+        contents.torn().stream().findFirst().ifPresent(sentence -> {
+            throw new LoadTestException(file + ": " + sentence);
+        });
+        return contents.tables().stream()
+                .flatMap(table -> table
+                        .rows(columns)
+                        .orElseThrow(() -> new LoadTestException("The table at line " + table.line + " of " + file
+                                + " has no column '" + table.lacking(columns) + "'; its columns are "
+                                + String.join(", ", columns) + "."))
+                        .stream())
+                .toList();
+    }
+
+    private String lacking(List<String> columns) {
+        return columns.stream()
+                .filter(name -> rows(List.of(name)).isEmpty())
+                .findFirst()
+                .orElseThrow();
+    }
+
+    /** Returns the parts of a cell that semicolons divide. */
+    static List<String> parts(String cell) {
+        return Stream.of(cell.split(";", -1))
+                .map(String::strip)
+                .filter(part -> !part.isEmpty())
+                .toList();
+    }
+
     /** Reads all tables of a file; a file without one is refused. */
     static Contents read(Path file) {
         String text;
@@ -70,12 +128,18 @@ record TableText(List<String> headings, List<String> before, int line, List<Stri
 
     /** Parses a text that was read already. */
     static Contents of(String file, String text) {
-        List<String> lines = text.lines().toList();
+        List<String> lines = text.lines().map(String::strip).toList();
         String name = file.toLowerCase(Locale.ROOT);
-        boolean markdown = name.endsWith(".md")
+        Reader reader = new Reader(lines);
+        if (name.endsWith(".md")
                 || name.endsWith(".markdown")
-                || (!name.endsWith(".csv") && lines.stream().anyMatch(line -> isRule(line.strip())));
-        return new Reader(file, lines).read(markdown);
+                || (!name.endsWith(".csv") && lines.stream().anyMatch(TableText::isRule))) {
+            reader.markdown();
+        } else {
+            reader.csv();
+        }
+        reader.endParagraph();
+        return new Contents(file, List.copyOf(reader.tables), List.copyOf(reader.prose), List.copyOf(reader.torn));
     }
 
     private static boolean isRule(String line) {
@@ -83,7 +147,6 @@ record TableText(List<String> headings, List<String> before, int line, List<Stri
     }
 
     private static final class Reader {
-        private final String file;
         private final List<String> lines;
         private final List<TableText> tables = new ArrayList<>();
         private final List<Paragraph> prose = new ArrayList<>();
@@ -93,25 +156,14 @@ record TableText(List<String> headings, List<String> before, int line, List<Stri
         private final List<String> before = new ArrayList<>();
         private final StringBuilder paragraph = new StringBuilder();
 
-        Reader(String file, List<String> lines) {
-            this.file = file;
+        Reader(List<String> lines) {
             this.lines = lines;
-        }
-
-        Contents read(boolean markdown) {
-            if (markdown) {
-                markdown();
-            } else {
-                csv();
-            }
-            endParagraph();
-            return new Contents(file, List.copyOf(tables), List.copyOf(prose), List.copyOf(torn));
         }
 
         private void markdown() {
             boolean code = false;
             for (int at = 0; at < lines.size(); at++) {
-                String line = lines.get(at).strip();
+                String line = lines.get(at);
                 Matcher heading = HEADING.matcher(line);
                 if (line.startsWith("```") || line.startsWith("~~~")) {
                     endParagraph();
@@ -120,10 +172,13 @@ record TableText(List<String> headings, List<String> before, int line, List<Stri
                     // What is shown in it is no table of this file.
                 } else if (heading.matches()) {
                     heading(heading.group(1).length(), heading.group(2));
-                } else if (line.contains("|")
-                        && at + 1 < lines.size()
-                        && isRule(lines.get(at + 1).strip())) {
-                    at = markdownTable(at);
+                } else if (line.contains("|") && at + 1 < lines.size() && isRule(lines.get(at + 1))) {
+                    int end = end(at + 2, row -> !row.contains("|"));
+                    List<List<String>> rows = lines.subList(at + 2, end).stream()
+                            .map(Reader::cells)
+                            .toList();
+                    table(at, at + 2, cells(line), rows);
+                    at = end - 1;
                 } else if (line.isEmpty()) {
                     endParagraph();
                 } else {
@@ -135,20 +190,17 @@ record TableText(List<String> headings, List<String> before, int line, List<Stri
             }
         }
 
-        private int markdownTable(int at) {
-            List<String> header = cells(lines.get(at));
-            List<List<String>> rows = new ArrayList<>();
-            int last = at + 1;
-            while (last + 1 < lines.size() && lines.get(last + 1).contains("|")) {
-                last++;
-                rows.add(cells(lines.get(last)));
+        /** Returns the first line from here on that ends a table. */
+        private int end(int from, Predicate<String> isNone) {
+            int end = from;
+            while (end < lines.size() && !isNone.test(lines.get(end))) {
+                end++;
             }
-            table(at, at + 2, header, rows);
-            return last;
+            return end;
         }
 
         private static List<String> cells(String line) {
-            String inner = line.strip().replaceFirst("^\\|", "").replaceFirst("(?<!\\\\)\\|$", "");
+            String inner = line.replaceFirst("^\\|", "").replaceFirst("(?<!\\\\)\\|$", "");
             return CELL_BORDER
                     .splitAsStream(inner + " ")
                     .map(cell -> cell.replace("\\|", "|").strip())
@@ -157,7 +209,7 @@ record TableText(List<String> headings, List<String> before, int line, List<Stri
 
         private void csv() {
             for (int at = 0; at < lines.size(); at++) {
-                String line = lines.get(at).strip();
+                String line = lines.get(at);
                 if (line.startsWith("#")) {
                     endParagraph();
                     String text = line.replaceFirst("#+\\s*", "");
@@ -167,44 +219,37 @@ record TableText(List<String> headings, List<String> before, int line, List<Stri
                         paragraph.append(text);
                     }
                 } else if (!line.isEmpty()) {
-                    int begin = at;
-                    while (at + 1 < lines.size() && !lines.get(at + 1).isBlank()) {
-                        at++;
-                    }
-                    csvTable(begin, at);
+                    int end = end(at, String::isEmpty);
+                    csvTable(
+                            at, lines.subList(at, end).stream().map(CsvLine::of).toList());
+                    at = end - 1;
                 }
             }
         }
 
-        private void csvTable(int begin, int last) {
-            List<List<String>> rows = new ArrayList<>();
-            for (int at = begin; at <= last; at++) {
-                CsvLine line = CsvLine.of(lines.get(at));
-                if (line.isOpen()) {
-                    endParagraph();
-                    torn.add("Line " + (at + 1) + " opens a quote that does not end there; close it.");
-                    return;
-                }
-                rows.add(line.fields());
+        private void csvTable(int at, List<CsvLine> all) {
+            List<Boolean> open = all.stream().map(CsvLine::isOpen).toList();
+            if (open.contains(true)) {
+                endParagraph();
+                torn.add("Line " + (at + open.indexOf(true) + 1) + " opens a quote that does not end there; close it.");
+            } else {
+                List<List<String>> rows = all.stream().map(CsvLine::fields).toList();
+                table(at, at + 1, rows.getFirst(), rows.subList(1, rows.size()));
             }
-            table(begin, begin + 1, rows.getFirst(), rows.subList(1, rows.size()));
         }
 
         private void table(int at, int firstRow, List<String> header, List<List<String>> rows) {
             endParagraph();
+            List<Integer> sizes = rows.stream().map(List::size).toList();
+            int odd =
+                    (int) sizes.stream().takeWhile(has -> has == header.size()).count();
             if (rows.isEmpty()) {
                 torn.add("The table at line " + (at + 1) + " has no rows; fill it, or take it out.");
-            }
-            for (int row = 0; row < rows.size(); row++) {
-                int has = rows.get(row).size();
-                if (has != header.size()) {
-                    torn.add("Line " + (firstRow + row + 1) + " has " + has + (has == 1 ? " cell" : " cells")
-                            + ", where its table has " + header.size() + " columns; give every row a cell for each.");
-                    before.clear();
-                    return;
-                }
-            }
-            if (!rows.isEmpty()) {
+            } else if (odd < rows.size()) {
+                torn.add("Line " + (firstRow + odd + 1) + " has " + sizes.get(odd)
+                        + (sizes.get(odd) == 1 ? " cell" : " cells") + ", where its table has " + header.size()
+                        + " columns; give every row a cell for each.");
+            } else {
                 tables.add(new TableText(headings, before, at + 1, header, rows));
             }
             before.clear();

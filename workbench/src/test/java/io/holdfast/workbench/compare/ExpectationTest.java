@@ -58,7 +58,7 @@ final class ExpectationTest {
                                         values.length == 1 ? new double[] {100} : STILL),
                         file("b").runs("w", "rate=8", "output_throughput", values)));
         assertThat(judged.outcome()).isEqualTo(outcome);
-        assertThat(judged.why()).singleElement().asString().contains(Expectation.word(outcome));
+        assertThat(judged.why()).singleElement().asString().contains(outcome.text());
     }
 
     @Test

@@ -6,17 +6,20 @@ import static org.assertj.core.api.Assertions.within;
 
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.measure.Metric;
+import io.holdfast.loadtest.report.Document;
+import io.holdfast.loadtest.report.TerminalRenderer;
+import io.holdfast.workbench.compare.Percents;
 import io.holdfast.workbench.table.OwnFigures.Staggered;
 import io.holdfast.workbench.table.Remark.Topic;
 import io.holdfast.workbench.table.Review.Settings;
-import io.holdfast.workbench.table.Scaling.Devices;
+import io.holdfast.workbench.table.Variants.Devices;
 import java.io.IOException;
+import java.math.BigDecimal;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.OptionalDouble;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -75,12 +78,12 @@ class FiguresReviewTest {
 
     @Test
     void waits_haveMedianShareAtTheCapAndTheirHours() {
-        CoolDown some = CoolDown.of(Seeds.table(waits(198, 72))).orElseThrow();
+        CoolDown some = CoolDown.of(Seeds.table(waits(198, 72)));
         assertThat(some.median()).isEqualTo(19);
         assertThat(some.atCap()).isEqualTo(72);
         assertThat(some.text()).startsWith("Median 19 s; 72 of 198 waits (36 %) ended at the cap of 242 s");
         assertThat(some.firstOfThree()).isEqualTo(-1);
-        CoolDown all = CoolDown.of(Seeds.table(waits(114, 114))).orElseThrow();
+        CoolDown all = CoolDown.of(Seeds.table(waits(114, 114)));
         assertThat(all.hours()).isCloseTo(7.7, within(0.05));
         assertThat(all.text())
                 .contains("114 of 114 waits (100 %)", "7.7 h in all")
@@ -91,8 +94,8 @@ class FiguresReviewTest {
     void staggeredUsers_waitEquallyLongOnceDecodingIsCounted() {
         PublishedTable table = Seeds.tables("s1/staggered.csv").getFirst();
         List<Place> modes = Place.of(table);
-        Staggered sequential = OwnFigures.staggered(modes.getFirst()).orElseThrow();
-        Staggered batched = OwnFigures.staggered(modes.getLast()).orElseThrow();
+        Staggered sequential = Staggered.of(modes.getFirst());
+        Staggered batched = Staggered.of(modes.getLast());
         assertThat(sequential).isEqualTo(new Staggered(16_877, 16_477, 38_982));
         assertThat(batched).isEqualTo(new Staggered(16_888, 34_067, 38_884));
         assertThat(sequential.withoutDecoding()).isEqualTo(33_354);
@@ -121,7 +124,7 @@ class FiguresReviewTest {
     @Test
     void devices_haveSpeedUpsAndEfficiencyAgainstTheReference() {
         PublishedTable table = Seeds.tables("s4/expected_scaling.csv").getFirst();
-        List<Devices> found = Scaling.of(Place.of(table), table.name());
+        List<Devices> found = Variants.devices(table);
         assertThat(found.stream().map(Devices::text))
                 .containsExactly(
                         "TTFT 1.89x, ITL 1.75x, total 1.81x, output throughput 1.79x; efficiency 89.6 %.",
@@ -132,33 +135,40 @@ class FiguresReviewTest {
         // As they were printed, with one digit less.
         assertThat(Stream.of("185/98/1", "42/24/2", "185/58/1", "42/15/1", "185/72/1", "42/22/1")
                         .map(each -> each.split("/", -1))
-                        .map(each -> Change.of(each[1], each[0]).timesText(Integer.parseInt(each[2]))))
+                        .map(each -> new Change(new BigDecimal(each[1]), new BigDecimal(each[0]))
+                                        .times(Integer.parseInt(each[2]))
+                                        .orElseThrow()
+                                + "x"))
                 .containsExactly("1.9x", "1.75x", "3.2x", "2.8x", "2.6x", "1.9x");
-        assertThatThrownBy(() -> Scaling.remarks(Seeds.table("tp,throughput (tok/s),name\n4,1,a\n4,2,b\n")))
+        assertThatThrownBy(() -> Variants.remarks(Seeds.table("tp,throughput (tok/s),name\n4,1,a\n4,2,b\n")))
                 .isInstanceOf(LoadTestException.class)
                 .hasMessageContaining("no row is the reference");
     }
 
     @Test
     void throughputOverDevices_isDrawnWithItsNamesIn80Columns() {
-        List<String> plot = Scaling.plot(Seeds.tables("s4/expected_scaling.csv").getFirst());
-        assertThat(plot).allMatch(line -> line.length() <= 78).containsExactlyElementsOf("""
+        List<String> plot = TerminalRenderer.lines(Document.titled("")
+                .add(Variants.plot(Seeds.tables("s4/expected_scaling.csv").getFirst())
+                        .orElseThrow())
+                .build());
+        assertThat(plot).allMatch(line -> line.length() <= 80).containsExactlyElementsOf("""
             output throughput (tok/s)
-               2000 |                                                      * NUMA 0
-                    |
-                    |
-                    |                                                      * cross-NUMA
-                    |                  * NVLink pair
-                    |
-                    |
-                    |* one device
-                    |
-                    |
-                    |
-                  0 |
-                    +-------------------------------------------------------
-                     1                 2                                   4
-                     TP
+            2000 │                                                           * NUMA 0
+                 │
+                 │
+                 │
+                 │                                                           * cross-NUMA
+                 │                    * NVLink pair
+                 │
+                 │
+                 │* one device
+                 │
+                 │
+                 │
+                 │
+               0 │
+                 └─────────────────────────────────────────────────────────────────────────
+                  1                   2                                      4  TP
             """.lines()
                 .toList());
     }
@@ -166,15 +176,15 @@ class FiguresReviewTest {
     @Test
     void backends_haveALeadAndNoWinnerInSingleRuns() {
         PublishedTable table = Seeds.tables("s4/expected_backends.csv").getFirst();
-        List<Scaling.Ahead> pairs = Scaling.pairs(table);
-        assertThat(pairs.stream().map(each -> each.gain().intValue())).containsExactly(14, 11, 11);
+        List<Variants.Ahead> pairs = Variants.pairs(table);
+        assertThat(pairs.stream().map(each -> Percents.whole(each.lead()))).containsExactly("+14 %", "+11 %", "+11 %");
         assertThat(pairs).allSatisfy(each -> {
             assertThat(each.better()).isEqualTo("FlashInfer");
             assertThat(each.hasWinner()).isFalse();
         });
         assertThat(pairs.getFirst().text()).isEqualTo("time: FlashInfer +14 % in single runs, so there is no winner.");
-        assertThat(Scaling.remarks(table).getLast().text())
-                .isEqualTo("FlashInfer is ahead in all 3, by 11 to 14 %, and less with larger batches.");
+        assertThat(Variants.remarks(table).getLast().text())
+                .isEqualTo("FlashInfer is ahead in all 3, by +11 to +14 %, and less with larger batches.");
     }
 
     @Test
@@ -187,7 +197,7 @@ class FiguresReviewTest {
 
     @Test
     void backendWithMoreThroughput_isTheOneAhead() {
-        Scaling.Ahead only = Scaling.pairs(Seeds.table("backend,batch,throughput (tok/s)\nA,8,100\nB,8,125\n"))
+        Variants.Ahead only = Variants.pairs(Seeds.table("backend,batch,throughput (tok/s)\nA,8,100\nB,8,125\n"))
                 .getFirst();
         assertThat(only.better()).isEqualTo("B");
         assertThat(only.text()).startsWith("output throughput: B +25 %");
@@ -222,14 +232,14 @@ class FiguresReviewTest {
         assertThat(OwnFigures.remarks(Seeds.table("name,time (ms)\na,1.5\nb,2.5\ntotal,4.1\n")))
                 .isEmpty();
         // The mean of a line is that of its ends.
-        assertThat(Comparison.rounded((8.2 + 10.3) / 2, 2)).isEqualByComparingTo("9.25");
+        assertThat(Figure.rounded((8.2 + 10.3) / 2, 2)).isEqualByComparingTo("9.25");
     }
 
     @Test
     void memory_isBoundAboveHalfOfItsPeak() {
-        assertThat(OwnFigures.memoryBound(OptionalDouble.of(0.82))).endsWith("above 50 %: memory-bound.");
-        assertThat(OwnFigures.memoryBound(OptionalDouble.of(0.45))).endsWith("not memory-bound.");
-        assertThat(OwnFigures.memoryBound(OptionalDouble.empty())).isEqualTo("memory: not measured.");
+        assertThat(OwnFigures.memoryBound(0.82)).endsWith("above 50 %: memory-bound.");
+        assertThat(OwnFigures.memoryBound(0.45)).endsWith("not memory-bound.");
+        assertThat(OwnFigures.memoryBound(Double.NaN)).isEqualTo("memory: not measured.");
         assertThat(OwnFigures.remarks(Seeds.tables("s4/expected_phases.md").getFirst()))
                 .extracting(remark -> remark.where() + ": " + remark.text())
                 .containsExactly(
@@ -258,7 +268,7 @@ class FiguresReviewTest {
             | longer prompt | 22 -> 8.2 (2.7x) |
             | wrong | 30 -> 10 (2.5x) |
             """);
-        assertThat(TableReview.arithmetic(table).orElseThrow().text())
+        assertThat(TableReview.arithmetic(table.comparisons()).getFirst().text())
                 .startsWith("1 of 3 printed changes are not what the numbers give")
                 .contains("printed 2.5x, and the numbers give 3.00x");
     }
@@ -308,13 +318,13 @@ class FiguresReviewTest {
                 .hasMessageContaining("has the state 'partly'; write one of met, not met, not measured.");
     }
 
-    private static Scaling.Ahead repeated(double... of) {
+    private static Variants.Ahead repeated(double... of) {
         StringBuilder table = new StringBuilder("backend,repetition,time (ms)\n");
         for (int i = 0; i < of.length; i++) {
             table.append("A,").append(i).append(',').append(of[i]).append('\n');
             table.append("B,").append(i).append(",0.48\n");
         }
-        return Scaling.pairs(Seeds.table(table.toString())).getFirst();
+        return Variants.pairs(Seeds.table(table.toString())).getFirst();
     }
 
     /** Legs of batch 1 with six contexts and of batch 2 with five; those that had no output are said to be a warning. */

@@ -38,7 +38,7 @@ final class Seeds {
     }
 
     static List<PublishedTable> tablesOf(Path file) {
-        return Document.of(TableText.read(file), Map.of()).tables();
+        return PublishedDocument.of(TableText.read(file), Map.of()).tables();
     }
 
     /** The only table of a text. */

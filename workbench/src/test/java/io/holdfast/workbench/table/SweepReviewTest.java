@@ -15,10 +15,11 @@ import io.holdfast.evidence.MeanInterval;
 import io.holdfast.evidence.Shortfall;
 import io.holdfast.loadtest.measure.Metric;
 import io.holdfast.loadtest.measure.Quantity;
+import io.holdfast.workbench.compare.Figures;
+import io.holdfast.workbench.compare.Percents;
 import io.holdfast.workbench.table.Claim.Status;
 import io.holdfast.workbench.table.Remark.Topic;
 import io.holdfast.workbench.table.Review.Judged;
-import io.holdfast.workbench.table.Review.Replicate;
 import io.holdfast.workbench.table.Review.Section;
 import io.holdfast.workbench.table.Review.Settings;
 import java.util.Arrays;
@@ -26,7 +27,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
@@ -157,13 +157,13 @@ class SweepReviewTest {
     void baselineTail_isAColdStartFrom4To32AndNoneWith64() {
         double[] baseline = {94.57, 108.43, 100.80, 126.73, 391.87};
         double[] pinned = {29.92, 33.78, 41.67, 72.74, 104.89};
-        Sweep.ColdStart found = Sweep.ColdStart.of(Arrays.copyOf(baseline, 4), Arrays.copyOf(pinned, 4))
+        MeanInterval found = Sweep.coldStart(Arrays.copyOf(baseline, 4), Arrays.copyOf(pinned, 4))
                 .orElseThrow();
         assertThat(found.mean()).isCloseTo(107.6, within(0.05));
         assertThat(found.sd()).isCloseTo(13.9, within(0.05));
-        assertThat(found.variation()).isCloseTo(0.13, within(0.005));
-        assertThat(Sweep.ColdStart.of(baseline, pinned)).isEmpty();
-        assertThat(Sweep.ColdStart.of(Arrays.copyOf(baseline, 4), Arrays.copyOf(baseline, 4)))
+        assertThat(found.sd() / found.mean()).isCloseTo(0.13, within(0.005));
+        assertThat(Sweep.coldStart(baseline, pinned)).isEmpty();
+        assertThat(Sweep.coldStart(Arrays.copyOf(baseline, 4), Arrays.copyOf(baseline, 4)))
                 .isEmpty();
         assertThat(against(review.sections().getLast(), Topic.COLD_START))
                 .singleElement()
@@ -189,7 +189,7 @@ class SweepReviewTest {
 
     @Test
     void firstWave_explainsTheMeanByAboutOneWaveOfRequests() {
-        assertThat(load.places().stream().map(Place::firstWave).map(Optional::orElseThrow))
+        assertThat(load.places().stream().map(Place::firstWave))
                 .usingComparatorForType((a, b) -> Math.abs(a - b) < 0.05 ? 0 : Double.compare(a, b), Double.class)
                 .containsExactly(3.1, 5.7, 21.3, 25.0, 72.3);
         assertThat(texts(review.sections().getLast(), Topic.FIRST_WAVE).getFirst())
@@ -217,7 +217,7 @@ class SweepReviewTest {
         Demand demand = Demand.of(at64).orElseThrow();
         assertThat(demand.tokens()).isEqualTo(13_048);
         assertThat(demand.countedEachTime()).isEqualTo(28_672);
-        assertThat(demand.pressure().orElseThrow()).isCloseTo(13_048 / 22_000.0, within(1e-9));
+        assertThat(demand.pressure()).isCloseTo(13_048 / 22_000.0, within(1e-9));
         assertThat(texts(review.sections().getLast(), Topic.DEMAND))
                 .singleElement()
                 .asString()
@@ -474,11 +474,11 @@ class SweepReviewTest {
         assertThat(table.notes()).containsExactly("'Throughput': without a unit, taken in tok/s, as is usual.");
         Sweep sweep = Sweep.of(table).getFirst();
         assertThat(sweep.axis()).isEqualTo("batch");
-        assertThat(sweep.cliff(Metric.OUTPUT_THROUGHPUT))
-                .contains("Between batch 20 and 24 the output throughput is 2.7 times worse. Take batch 16: it is"
-                        + " within 5 % of the best before it (batch 20) and further from the edge.");
-        assertThat(Replicate.apart(List.of(OptionalDouble.of(317.4), OptionalDouble.of(318.1))))
-                .isEqualTo("0.2 %");
+        assertThat(sweep.cliff(Metric.OUTPUT_THROUGHPUT).orElseThrow().text("tok/s"))
+                .isEqualTo("From batch 20 to batch 24 the server falls off a cliff, from 326.2 to 121.4 tok/s, a factor"
+                        + " of 2.7; stay at batch 16 (318.1 tok/s), which is within 5 % of the best, batch 20 (326.2),"
+                        + " and further from the cliff.");
+        assertThat(Percents.plain(Figures.apart(new double[] {317.4, 318.1}))).isEqualTo("0.2 %");
     }
 
     @Test
@@ -519,8 +519,7 @@ class SweepReviewTest {
 
     private static Double[] logRatios(Sweep sweep, Metric metric) {
         return sweep.places().stream()
-                .map(place -> Comparison.rounded(place.logRatio(metric).orElseThrow(), 4)
-                        .doubleValue())
+                .map(place -> Figure.rounded(place.logRatio(metric.name()), 4).doubleValue())
                 .toArray(Double[]::new);
     }
 
