@@ -32,7 +32,6 @@ import io.holdfast.workbench.bed.EnvironmentRecord;
 import io.holdfast.workbench.bed.MachineTools;
 import io.holdfast.workbench.bed.SampleSource;
 import io.holdfast.workbench.bed.SegmentUse;
-import io.holdfast.workbench.load.BesideLeg;
 import io.holdfast.workbench.load.ColdLegs;
 import io.holdfast.workbench.load.Lengths;
 import io.holdfast.workbench.load.LoadFolder;
@@ -40,7 +39,6 @@ import io.holdfast.workbench.load.LoadLeg;
 import io.holdfast.workbench.load.Suite;
 import io.holdfast.workbench.matrix.Pace;
 import io.holdfast.workbench.preset.Preset;
-import io.holdfast.workbench.preset.PresetRun;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.PrintWriter;
@@ -70,7 +68,6 @@ import picocli.CommandLine.Option;
 
 /** What every suite of loads without arms is told: which server, how it is asked, where the results go. */
 final class SuiteOptions {
-    private static final Duration USUAL_TIMEOUT = Duration.ofMinutes(2);
     private static final Path SHARED_MEMORY = Path.of("/dev/shm");
     private static final Duration EVERY = Duration.ofSeconds(1);
     private static final ThreadFactory DAEMONS = Thread.ofPlatform().daemon().factory();
@@ -173,41 +170,6 @@ final class SuiteOptions {
 
     SuiteOptions() {}
 
-    /** What is done once the server answers. */
-    interface Body {
-        /** The legs of the suite, with what happens between them. */
-        Planned plan(EngineUnderTest engine, RunClock clock);
-    }
-
-    /**
-     * A suite that is about to run.
-     *
-     * @param settings that hold for all of it
-     * @param servers who has the server of each leg; absent where all are sent to the same one alike
-     * @param shown what becomes of a leg's result before it is written
-     */
-    record Planned(
-            String suite,
-            Map<String, String> settings,
-            List<Suite.Leg> legs,
-            Suite.Between between,
-            Optional<Suite.Servers> servers,
-            BiFunction<LoadLeg, LoadResult, LoadResult> shown) {
-        Planned(String suite, Map<String, String> settings, List<Suite.Leg> legs, Suite.Between between) {
-            this(suite, settings, legs, between, Optional.empty(), (leg, result) -> result);
-        }
-    }
-
-    /** Who makes the server that is asked. */
-    interface Units {
-        ServerUnit unit(URI server, Optional<String> model, Path log, LoadtestBench bench);
-    }
-
-    /** Called with the whole suite's folder when all its legs are there. */
-    interface Finish {
-        int done(LoadFolder folder, ResultFile results, PrintWriter out);
-    }
-
     boolean isJson() {
         return json;
     }
@@ -221,8 +183,7 @@ final class SuiteOptions {
         return mostTime != null;
     }
 
-    /** Of the legs of a suite those that are still to be run. */
-    int missing(List<Suite.Leg> legs) {
+    private int missing(List<Suite.Leg> legs) {
         return resumed().map(folder -> LoadFolder.open(folder).missing().size()).orElse(legs.size());
     }
 
@@ -236,22 +197,18 @@ final class SuiteOptions {
         return json ? command.getErr() : command.getOut();
     }
 
-    /** Writes report.md, and prints the same text, or the document in its place. */
-    void conclude(LoadFolder folder, String title, Consumer<PrintWriter> text, String document, PrintWriter to) {
-        MatrixText.write(folder.path().resolve("report.md"), MatrixText.report(title, text));
+    /** Writes the results and report.md, and prints the text of that, or the document in its place. */
+    void conclude(SuiteJob.Over over, String title, Consumer<PrintWriter> text, String document) {
+        over.results().write(over.file());
+        over.write("report.md", MatrixText.report(title, text));
         if (json) {
-            to.print(document);
+            over.out().print(document);
         } else {
-            to.println();
-            text.accept(to);
-            to.println();
-            to.println(saved(folder));
+            over.out().println();
+            text.accept(over.out());
+            over.out().println();
+            over.out().println(saved(over.folder()));
         }
-    }
-
-    /** Returns whether the server's cache can be emptied, which it is by this. */
-    boolean flushes(EngineUnderTest engine) {
-        return cold(engine).empties();
     }
 
     private ColdLegs cold(EngineUnderTest engine) {
@@ -267,167 +224,125 @@ final class SuiteOptions {
         return ColdLegs.emptied();
     }
 
-    /** The most that it may take. */
-    private Optional<Duration> most() {
-        return Optional.ofNullable(mostTime).map(text -> TimeSpan.parse("--max-duration", text, Duration.ofSeconds(1)));
-    }
-
     /** How the server that is asked is started, where it is started here. */
     ServerOptions started() {
         return started;
     }
 
-    /** Runs all of a suite against one server. */
-    int run(CommandLine command, String name, Body body, Finish finish) {
-        return run(
-                command,
-                name,
-                (server, model, log, bench) ->
-                        started.unit(server, model, Optional.empty(), List.of(), Map.of(), log, bench),
-                body,
-                finish);
-    }
-
-    /** The same against servers that somebody else makes. */
-    int run(CommandLine command, String name, Units units, Body body, Finish finish) {
-        if (warmUps != null || cooldown != null) {
+    /** Runs what is missing of a suite, and has its job conclude it. */
+    int run(CommandLine command, SuiteJob job) {
+        check();
+        if (job.warmUps().isEmpty() && (warmUps != null || cooldown != null)) {
             throw new CommandException("--warmup-requests and --cooldown are for presets that have warm-ups and rests;"
                     + " here each load has its own, so leave them out.");
         }
-        Asks asks = new Asks(Optional.ofNullable(api), timeout(USUAL_TIMEOUT));
-        return with(command, name, asks, units, StartedServer.Variant.none(), (starts, engine, environment, place) -> {
-            Planned planned = body.plan(engine, environment.clock());
+        int each = warmUps == null ? job.warmUps().orElse(0) : warmUps;
+        OptionValues.between("--warmup-requests", each, 0, MOST_WARM_UPS);
+        Pace.Limits limits = new Pace.Limits(
+                cooldown == null ? job.cooldown() : TimeSpan.parse("--cooldown", cooldown, Duration.ZERO),
+                Optional.ofNullable(mostTime)
+                        .map(text -> TimeSpan.parse("--max-duration", text, Duration.ofSeconds(1))));
+        return with(command, job, (starts, engine, environment, place) -> {
+            OnceCold cold = new OnceCold(engine);
+            SuiteJob.Planned planned = job.plan(new SuiteJob.Seat(
+                    engine,
+                    environment.clock(),
+                    () -> cold.legs().empties(),
+                    starts,
+                    each,
+                    this::missing,
+                    place.beside()::tell));
             Lengths.refuseTooLong(planned.legs(), place.asked().facts());
-            Map<String, String> settings = new LinkedHashMap<>(planned.settings());
-            settings.put("api", place.api().name());
-            LoadFolder.Plan plan = Suite.plan(planned.suite(), settings, planned.legs());
             if (planOnly) {
                 return SuitePlan.print(planned.legs(), engine, environment.clock(), command.getOut());
             }
-            ColdLegs cold = cold(engine);
-            cold.beside(() -> beside(engine, environment, place));
-            LoadFolder files = folder(place, plan);
-            prefixes(files, place, cold, planned.legs());
-            try (LoadFolder.Claim _ = files.claim()) {
-                place.beside().tell(cold.text());
-                place.beside().tell(engine.warm());
-                new Suite(
-                                planned.legs(),
-                                planned.servers().orElseGet(() -> Suite.Servers.one(engine)),
-                                Pace.of(
-                                        planned.between(),
-                                        planned.legs(),
-                                        files,
-                                        most(),
-                                        environment.clock(),
-                                        place.beside()::tell),
-                                cold,
-                                environment.clock(),
-                                new SuiteProgress(place.beside().beside()))
-                        .run(files);
-            }
-            ResultFile results = results(files, place, planned.shown());
-            results.write(ResultFile.freeName(files.path(), planned.suite(), results.model(), place.begun(), ".json"));
-            return finish.done(files, results, command.getOut());
+            Map<String, String> settings = new LinkedHashMap<>(planned.settings());
+            settings.put("api", place.api().name());
+            LoadFolder files = folder(place, Suite.plan(job.name(), settings, planned.legs()));
+            send(planned, files, limits, cold.legs(), engine, environment, place);
+            return job.finish(new SuiteJob.Over(
+                    files,
+                    results(files, place, planned.shown()),
+                    place.asked().facts(),
+                    place.begun(),
+                    command.getOut()));
         });
     }
 
-    /** Runs a preset, and writes what it leaves. */
-    int run(CommandLine command, Preset preset) {
-        if (preset.needsToStart() && !started.isStarted()) {
-            throw new CommandException("The legs of " + preset.name()
-                    + " differ in how the server is started; say how by --server-command.");
+    private void send(
+            SuiteJob.Planned planned,
+            LoadFolder files,
+            Pace.Limits limits,
+            ColdLegs cold,
+            HttpEngine engine,
+            RunEnvironment environment,
+            Place place) {
+        RunClock clock = environment.clock();
+        cold.beside(() -> SegmentUse.begin(SampleSource.segments(SHARED_MEMORY, EVERY), DAEMONS, clock)
+                .and(BatchUse.begin(engine::metrics, DAEMONS, clock))
+                .and(LegPulse.begin(engine::answered, place.beside()::tell, DAEMONS, clock)));
+        if (place.api().route.sendsTokenIds() && cold.sendsAsDrawn()) {
+            files.writePrefixes(planned.legs());
         }
-        PresetRun.Pace pace = pace(preset);
-        Optional<Api> its = Optional.ofNullable(api)
-                .or(() -> preset.countsTokens()
-                        ? Optional.of(Api.tokens)
-                        : preset.chats() ? Optional.of(Api.chat) : Optional.empty());
-        Units units = (server, model, log, bench) ->
-                started.unit(server, model, Optional.empty(), List.of(), Map.of(), log, bench);
-        return with(
-                command,
-                preset.name(),
-                new Asks(its, timeout(preset.requestTimeout())),
-                units,
-                preset.firstLife().variant(),
-                (starts, engine, environment, place) -> {
-                    ColdLegs cold = planOnly ? ColdLegs.asFound() : cold(engine);
-                    cold.beside(() -> SegmentUse.begin(
-                                    SampleSource.segments(SHARED_MEMORY, EVERY), DAEMONS, environment.clock())
-                            .and(beside(engine, environment, place)));
-                    PresetRun run = new PresetRun(
-                            preset,
-                            engine,
-                            starts,
-                            environment.clock(),
-                            new SuiteProgress(place.beside().beside()),
-                            pace,
-                            cold);
-                    Lengths.refuseTooLong(run.legs(), place.asked().facts());
-                    if (planOnly) {
-                        return SuitePlan.print(run.legs(), engine, environment.clock(), command.getOut());
-                    }
-                    LoadFolder files =
-                            folder(place, run.plan(Map.of("api", place.api().name())));
-                    prefixes(files, place, cold, run.legs());
-                    try (LoadFolder.Claim _ = files.claim()) {
-                        place.beside().tell(cold.text());
-                        place.beside().tell(engine.warm());
-                        run.run(files);
-                    }
-                    ResultFile results = results(files, place, (leg, result) -> result);
-                    Path stamped =
-                            ResultFile.freeName(files.path(), preset.name(), results.model(), place.begun(), ".json");
-                    String base = stamped.getFileName().toString();
-                    Preset.Outcome outcome = preset.outcome(new Preset.Ended(
-                            files.legs(),
-                            results,
-                            place.asked().facts(),
-                            base.substring(0, base.length() - ".json".length())));
-                    PresetRun.write(files.path(), outcome);
-                    return report(files, results, outcome, command.getOut());
-                });
+        try (LoadFolder.Claim _ = files.claim()) {
+            place.beside().tell(cold.text());
+            place.beside().tell(engine.warm());
+            new Suite(
+                            planned.legs(),
+                            planned.servers(),
+                            Pace.of(planned.between(), planned.legs(), files, limits, clock, place.beside()::tell),
+                            cold,
+                            clock,
+                            new SuiteProgress(place.beside().beside()))
+                    .run(files);
+        }
     }
 
-    private int report(LoadFolder files, ResultFile results, Preset.Outcome outcome, PrintWriter out) {
+    /** The way in which legs find an empty cache, which is tried when somebody asks for it first. */
+    private final class OnceCold {
+        private final EngineUnderTest engine;
+        private Optional<ColdLegs> legs = Optional.empty();
+
+        OnceCold(EngineUnderTest engine) {
+            this.engine = engine;
+        }
+
+        ColdLegs legs() {
+            ColdLegs its = legs.orElseGet(() -> cold(engine));
+            legs = Optional.of(its);
+            return its;
+        }
+    }
+
+    /** Tells what a preset's legs came to, in the words of the preset. */
+    int report(SuiteJob.Over over, Preset.Outcome outcome) {
         if (json) {
-            out.print(results.text());
+            over.out().print(over.results().text());
         }
         PrintWriter people =
-                json ? new PrintWriter(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8) : out;
-        int code = print(results, files.legs(), people);
+                json ? new PrintWriter(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8) : over.out();
+        int code = print(over.results(), over.folder().legs(), people);
         TerminalText text = TerminalText.plain(people);
         outcome.lines().forEach(text::text);
         outcome.problems().forEach(text::text);
         text.text(
                 unsaved
                         ? "Nothing was saved."
-                        : "In " + files.path() + ": "
+                        : "In " + over.folder().path() + ": "
                                 + String.join(", ", outcome.files().keySet())
                                 + ", plan.json, and every request in legs/.");
         return outcome.problems().isEmpty() ? code : ExitCode.CHECK_FAILED;
     }
 
-    private PresetRun.Pace pace(Preset preset) {
-        int requests = warmUps == null ? preset.warmUps() : warmUps;
-        OptionValues.between("--warmup-requests", requests, 0, MOST_WARM_UPS);
-        return new PresetRun.Pace(
-                requests,
-                cooldown == null ? preset.cooldown() : TimeSpan.parse("--cooldown", cooldown, Duration.ZERO),
-                most());
+    /** Says how to go on with a suite whose time was over. */
+    int stopped(CommandLine command, LoadFolder folder) {
+        TerminalText.plain(beside(command)).text(again(folder.path()));
+        return ExitCode.STOPPED;
     }
 
-    private static BesideLeg beside(HttpEngine engine, RunEnvironment environment, Place place) {
-        return BatchUse.begin(engine::metrics, DAEMONS, environment.clock())
-                .and(LegPulse.begin(engine::answered, place.beside()::tell, DAEMONS, environment.clock()));
-    }
-
-    /** Writes the prefixes that requests share, where they are known to the token, as a sidecar takes them. */
-    private static void prefixes(LoadFolder files, Place place, ColdLegs cold, List<Suite.Leg> legs) {
-        if (place.api().route.sendsTokenIds() && cold.sendsAsDrawn()) {
-            files.writePrefixes(legs);
-        }
+    /** Returns the folder of a suite for which nobody named one. */
+    static Path folder(String name, Instant begun) {
+        return Path.of(name + "_" + STAMP.format(begun));
     }
 
     private LoadFolder folder(Place place, LoadFolder.Plan plan) {
@@ -436,25 +351,18 @@ final class SuiteOptions {
         return files;
     }
 
-    /**
-     * How the server is asked where the user says nothing else.
-     *
-     * @param api absent where the server decides: token ids where it takes them, and otherwise text
-     */
-    private record Asks(Optional<Api> api, Duration timeout) {
-        HttpSettings on(HttpSettings http, Api chosen) {
-            return http.withRoute(chosen.route).withRequestTimeout(timeout);
-        }
-
-        Api of(URI server, HttpSettings http, RunClock clock) {
-            return api.orElseGet(() ->
-                    HttpEngine.takesTokenIds(server, on(http, Api.completions), clock) ? Api.tokens : Api.completions);
-        }
+    /** Token ids where the server takes them, and otherwise text, unless the user or the suite chooses. */
+    private Api chosen(SuiteJob job, URI server, HttpSettings http, RunClock clock) {
+        return Optional.ofNullable(api)
+                .or(job::api)
+                .orElseGet(() -> HttpEngine.takesTokenIds(server, http.withRoute(Api.completions.route), clock)
+                        ? Api.tokens
+                        : Api.completions);
     }
 
-    private Duration timeout(Duration otherwise) {
+    private Duration timeout(SuiteJob job) {
         return requestTimeout == null
-                ? otherwise
+                ? job.requestTimeout()
                 : TimeSpan.parse("--request-timeout", requestTimeout, Duration.ofMillis(1));
     }
 
@@ -479,14 +387,10 @@ final class SuiteOptions {
         int run(Consumer<StartedServer.Variant> starts, HttpEngine engine, RunEnvironment environment, Place place);
     }
 
-    /** @param first how the server is started first, where it is */
-    private int with(CommandLine command, String name, Asks asks, Units units, StartedServer.Variant first, Work work) {
-        check();
+    private int with(CommandLine command, SuiteJob job, Work work) {
         URI server = asked.server();
         Instant begun = Instant.now();
-        Path folder = unsaved
-                ? temporary()
-                : Optional.ofNullable(out).orElseGet(() -> Path.of(name + "_" + STAMP.format(begun)));
+        Path folder = unsaved ? temporary() : Optional.ofNullable(out).orElseGet(() -> folder(job.name(), begun));
         if (resume) {
             LoadFolder.open(folder);
         } else if (!planOnly) {
@@ -496,17 +400,17 @@ final class SuiteOptions {
         StopOnSignal signal = new StopOnSignal(stop);
         LoadtestBench bench = new LoadtestBench(RunClock.system(), stop, beside(command));
         Path log = folder.resolveSibling(folder.getFileName() + ".log");
-        try (ServerUnit unit = units.unit(server, asked.model().name(), log, bench)) {
+        try (ServerUnit unit = job.unit(started, server, asked.model().name(), log, bench)) {
             Consumer<StartedServer.Variant> starts = variant -> {
                 if (unit instanceof StartedServer own) {
                     own.become(variant);
                 }
             };
-            starts.accept(first);
+            starts.accept(job.first());
             unit.restart();
-            HttpSettings http = ask.on(HttpSettings.defaults(), System.getenv());
-            Api chosen = asks.of(server, asked.model().on(http, Optional::empty), bench.clock());
-            HttpSettings flushed = flush.on(asks.on(http, chosen));
+            HttpSettings http = ask.on(HttpSettings.defaults(), System.getenv()).withRequestTimeout(timeout(job));
+            Api chosen = chosen(job, server, asked.model().on(http, Optional::empty), bench.clock());
+            HttpSettings flushed = flush.on(http.withRoute(chosen.route));
             HttpSettings named = asked.model().on(flushed, () -> HttpEngine.firstModel(server, flushed, bench.clock()));
             return bench.with(unit, named, ArmOptions.Way.none(), (engine, environment) -> {
                 if (warmUps != null && warmUps == 0) {
@@ -519,15 +423,12 @@ final class SuiteOptions {
                 Optional.ofNullable(events).ifPresent(engine::listenAt);
                 return work.run(starts, engine, environment, place);
             });
-        } catch (PresetRun.TimeIsUp e) {
-            bench.tell(e.getMessage() + again(folder));
-            return ExitCode.STOPPED;
         } catch (RuntimeException e) {
             if (!stop.isAsked()) {
                 throw e;
             }
             stop.notice();
-            bench.tell("Stopped." + again(folder));
+            bench.tell("Stopped. " + again(folder));
             return ExitCode.STOPPED;
         } finally {
             signal.close();
@@ -538,7 +439,7 @@ final class SuiteOptions {
     }
 
     private static String again(Path folder) {
-        return " The legs that are over are in " + folder + "; go on by the same command with --out "
+        return "The legs that are over are in " + folder + "; go on by the same command with --out "
                 + StatusReport.quoted(folder.toString()) + " --resume.";
     }
 
