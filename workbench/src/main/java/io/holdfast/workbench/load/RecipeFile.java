@@ -43,6 +43,11 @@ public final class RecipeFile {
         }
     }
 
+    /** Returns the loads of a resource of ours in which {@code ${name}} stands for values. */
+    public static List<Recipe> ofResource(Class<?> beside, String name, Map<String, ?> values) {
+        return filled(name, resource(beside, name), values);
+    }
+
     /**
      * Returns the loads of a text of ours in which {@code ${name}} stands for values.
      *
