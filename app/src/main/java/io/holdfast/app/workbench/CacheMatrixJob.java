@@ -62,20 +62,20 @@ final class CacheMatrixJob implements SuiteJob {
     }
 
     int run() {
+        Optional<LoadFolder> folder = suite.output().resumed().map(LoadFolder::open);
         tell(axes.text());
-        Optional<LoadFolder> folder = suite.resumed().map(LoadFolder::open);
         return folder.isPresent() && !goesOn(folder.get()) ? ExitCode.OK : suite.run(command, this);
     }
 
     private void tell(String sentence) {
-        PrintWriter beside = suite.beside(command);
+        PrintWriter beside = suite.output().beside(command);
         beside.println(sentence);
         beside.flush();
     }
 
     /** Says what a folder lacks before anything is sent, and returns true unless that is too long to go on unasked. */
     private boolean goesOn(LoadFolder folder) {
-        MatrixText.print(SuiteState.of(folder), suite.beside(command));
+        MatrixText.print(SuiteState.of(folder), suite.output().beside(command));
         TimeLeft left = new TimeLeft(legs(
                 axes,
                 new CacheMatrix.Setup(

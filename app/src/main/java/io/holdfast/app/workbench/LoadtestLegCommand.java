@@ -97,7 +97,7 @@ public final class LoadtestLegCommand implements Callable<Integer> {
         @Override
         public int finish(Over over) {
             over.results().write(over.file());
-            if (suite.isJson()) {
+            if (suite.output().isJson()) {
                 over.out().print(over.results().text());
                 return ExitCode.OK;
             }

@@ -33,7 +33,7 @@ record PresetJob(Preset preset, SuiteOptions suite, CommandLine command) impleme
     @Override
     public int finish(Over over) {
         if (!over.folder().missing().isEmpty()) {
-            return suite.stopped(command, over.folder());
+            return suite.stopped(command, over.folder().path(), "");
         }
         String file = over.file().getFileName().toString();
         Preset.Outcome outcome = preset.outcome(new Preset.Ended(

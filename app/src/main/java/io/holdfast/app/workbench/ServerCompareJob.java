@@ -48,7 +48,7 @@ final class ServerCompareJob implements SuiteJob {
     }
 
     int run() {
-        PrintWriter beside = suite.beside(command);
+        PrintWriter beside = suite.output().beside(command);
         List<Suite.Leg> legs = legs();
         contents.warnings().forEach(beside::println);
         beside.println(

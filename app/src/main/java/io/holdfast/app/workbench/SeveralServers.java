@@ -1,6 +1,5 @@
 package io.holdfast.app.workbench;
 
-import io.holdfast.app.cli.CommandException;
 import io.holdfast.app.cli.OwnVertx;
 import io.holdfast.app.cli.TerminalText;
 import io.holdfast.loadtest.client.CompletionRoute;
@@ -33,6 +32,7 @@ import java.util.concurrent.Executors;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /** Runs presets of several models that share a GPU, each at a server of its own. */
@@ -45,23 +45,8 @@ final class SeveralServers {
             description = "What a request has to keep, as ttft=200ms,tpot=50ms,e2e=10s.")
     private @Nullable String slo;
 
-    @Option(
-            names = "--out",
-            paramLabel = "DIR",
-            description = "A new folder for every request and the results (default: NAME_TIME in this folder).")
-    private @Nullable Path out;
-
-    @Option(names = "--resume", description = "Go on in the folder of --out: legs that are there are not sent again.")
-    private boolean resume;
-
-    @Option(
-            names = "--plan",
-            description = "Print the legs with their requests, tokens and ids, and about how long they will take by"
-                    + " a few requests to the first model; then end.")
-    private boolean planOnly;
-
-    @Option(names = "--json", description = "One JSON document on standard output; progress goes to the error stream.")
-    private boolean json;
+    @Mixin
+    private SuiteOutput output = new SuiteOutput();
 
     SeveralServers() {}
 
@@ -70,12 +55,10 @@ final class SeveralServers {
         Optional<Slo> limits = Optional.ofNullable(slo).map(Slo::of);
         BenchConfig config = BenchConfig.read(values.path("config"));
         SeveralModels models = new SeveralModels(values, config);
-        if (resume && out == null) {
-            throw new CommandException("--resume goes on in a folder; name it by --out.");
-        }
+        output.check();
         List<Suite.Leg> planned = models.legs();
         Instant begun = Instant.now();
-        PrintWriter beside = json ? command.getErr() : command.getOut();
+        PrintWriter beside = output.beside(command);
         Consumer<String> tell = sentence -> {
             TerminalText.plain(beside).text(sentence);
             beside.flush();
@@ -88,16 +71,14 @@ final class SeveralServers {
             for (BenchConfig.Model model : config.models()) {
                 engines.add(ready(model, values.text("host"), vertx, clock, tell));
             }
-            if (planOnly) {
+            if (output.isPlanOnly()) {
                 return SuitePlan.print(planned, engines.getFirst(), clock, command.getOut());
             }
             tell.accept(engines.getFirst().warm());
             String name = models.name();
-            Path place = Optional.ofNullable(out).orElseGet(() -> SuiteOptions.folder(name, begun));
-            LoadFolder.Plan plan =
-                    Suite.plan(name, Map.of("seed", values.text("seed"), "host", values.text("host")), planned);
-            LoadFolder files = resume ? LoadFolder.open(place) : LoadFolder.create(place, plan);
-            files.refuseOtherThan(plan);
+            Path place = output.place(name, begun);
+            Map<String, String> settings = Map.of("seed", values.text("seed"), "host", values.text("host"));
+            LoadFolder files = output.folder(place, Suite.plan(name, settings, planned));
             List<SeveralModels.Seat> seats = engines.stream()
                     .map(engine ->
                             new SeveralModels.Seat(engine, clock, ColdLegs.of(engine, new SecureRandom()::nextLong)))
@@ -107,7 +88,7 @@ final class SeveralServers {
             ResultFile results = results(command, name, begun, files, engines, limits);
             Path file = ResultFile.freeName(place, name, "several", begun, ".json");
             results.write(file);
-            if (json) {
+            if (output.isJson()) {
                 command.getOut().print(results.text());
                 command.getOut().flush();
             }

@@ -3,7 +3,6 @@ package io.holdfast.app.workbench;
 import io.holdfast.app.cli.CommandException;
 import io.holdfast.app.cli.ExitCode;
 import io.holdfast.app.cli.OptionValues;
-import io.holdfast.app.cli.StopOnSignal;
 import io.holdfast.app.cli.TerminalText;
 import io.holdfast.app.cli.TimeSpan;
 import io.holdfast.app.loadtest.ArmOptions;
@@ -19,24 +18,14 @@ import io.holdfast.loadtest.client.HttpEngine;
 import io.holdfast.loadtest.client.HttpSettings;
 import io.holdfast.loadtest.client.ServerUnit;
 import io.holdfast.loadtest.client.StartedServer;
-import io.holdfast.loadtest.journal.EngineFacts;
 import io.holdfast.loadtest.measure.LoadResult;
 import io.holdfast.loadtest.measure.Metric;
 import io.holdfast.loadtest.measure.ResultFile;
 import io.holdfast.loadtest.run.EngineUnderTest;
 import io.holdfast.loadtest.run.RunClock;
-import io.holdfast.loadtest.run.RunEnvironment;
-import io.holdfast.loadtest.run.RunStop;
-import io.holdfast.workbench.bed.BatchUse;
-import io.holdfast.workbench.bed.EnvironmentRecord;
-import io.holdfast.workbench.bed.MachineTools;
-import io.holdfast.workbench.bed.SampleSource;
-import io.holdfast.workbench.bed.SegmentUse;
 import io.holdfast.workbench.load.ColdLegs;
-import io.holdfast.workbench.load.Lengths;
 import io.holdfast.workbench.load.LoadFolder;
 import io.holdfast.workbench.load.LoadLeg;
-import io.holdfast.workbench.load.Suite;
 import io.holdfast.workbench.matrix.Pace;
 import io.holdfast.workbench.preset.Preset;
 import java.io.IOException;
@@ -50,15 +39,9 @@ import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.time.Instant;
-import java.time.ZoneOffset;
-import java.time.format.DateTimeFormatter;
 import java.util.Comparator;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.ThreadFactory;
-import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -68,12 +51,7 @@ import picocli.CommandLine.Option;
 
 /** What every suite of loads without arms is told: which server, how it is asked, where the results go. */
 final class SuiteOptions {
-    private static final Path SHARED_MEMORY = Path.of("/dev/shm");
-    private static final Duration EVERY = Duration.ofSeconds(1);
-    private static final ThreadFactory DAEMONS = Thread.ofPlatform().daemon().factory();
     private static final int MOST_WARM_UPS = 100_000;
-    private static final DateTimeFormatter STAMP =
-            DateTimeFormatter.ofPattern("yyyyMMdd_HHmmss").withZone(ZoneOffset.UTC);
 
     /** How the server is asked. */
     enum Api {
@@ -86,6 +64,10 @@ final class SuiteOptions {
 
         Api(CompletionRoute route) {
             this.route = route;
+        }
+
+        boolean sendsTokenIds() {
+            return route.sendsTokenIds();
         }
     }
 
@@ -117,15 +99,8 @@ final class SuiteOptions {
                     + " have the blocks that it stored and removed (default: where an SGLang says that it does).")
     private @Nullable String events;
 
-    @Option(
-            names = "--out",
-            paramLabel = "DIR",
-            description = "A new folder for every request of every leg and the results (default: SUITE_TIME in this"
-                    + " folder).")
-    private @Nullable Path out;
-
-    @Option(names = "--resume", description = "Go on in the folder of --out: run the legs that are not there yet.")
-    private boolean resume;
+    @Mixin
+    private SuiteOutput output = new SuiteOutput();
 
     @Mixin
     private DetailOptions detail = new DetailOptions();
@@ -159,32 +134,18 @@ final class SuiteOptions {
     @Option(names = "--no-save", description = "Leave no file; what is printed is all there is.")
     private boolean unsaved;
 
-    @Option(
-            names = "--plan",
-            description = "Print the legs with their requests, tokens and ids, and about how long they will take by a"
-                    + " few requests; then end.")
-    private boolean planOnly;
-
-    @Option(names = "--json", description = "One JSON document on standard output; progress goes to the error stream.")
-    private boolean json;
-
     SuiteOptions() {}
 
-    boolean isJson() {
-        return json;
+    SuiteOutput output() {
+        return output;
     }
 
-    /** The folder that is gone on with; absent where one is begun. */
-    Optional<Path> resumed() {
-        return resume ? Optional.ofNullable(out) : Optional.empty();
+    URI server() {
+        return asked.server();
     }
 
     boolean mayEnd() {
         return mostTime != null;
-    }
-
-    private int missing(List<Suite.Leg> legs) {
-        return resumed().map(folder -> LoadFolder.open(folder).missing().size()).orElse(legs.size());
     }
 
     /** Where all of it is now, in a sentence. */
@@ -192,16 +153,11 @@ final class SuiteOptions {
         return unsaved ? "Nothing was saved." : "All requests and the results are in " + folder.path() + ".";
     }
 
-    /** Where people are told what is going on. */
-    PrintWriter beside(CommandLine command) {
-        return json ? command.getErr() : command.getOut();
-    }
-
     /** Writes the results and report.md, and prints the text of that, or the document in its place. */
     void conclude(SuiteJob.Over over, String title, Consumer<PrintWriter> text, String document) {
         over.results().write(over.file());
         over.write("report.md", MatrixText.report(title, text));
-        if (json) {
+        if (output.isJson()) {
             over.out().print(document);
         } else {
             over.out().println();
@@ -211,7 +167,8 @@ final class SuiteOptions {
         }
     }
 
-    private ColdLegs cold(EngineUnderTest engine) {
+    /** Empties the cache by the route that was named, or finds out how legs find an empty one. */
+    ColdLegs cold(EngineUnderTest engine) {
         if (flush.path().isEmpty()) {
             return ColdLegs.of(engine, new SecureRandom()::nextLong);
         }
@@ -242,164 +199,39 @@ final class SuiteOptions {
                 cooldown == null ? job.cooldown() : TimeSpan.parse("--cooldown", cooldown, Duration.ZERO),
                 Optional.ofNullable(mostTime)
                         .map(text -> TimeSpan.parse("--max-duration", text, Duration.ofSeconds(1))));
-        return with(command, job, (starts, engine, environment, place) -> {
-            OnceCold cold = new OnceCold(engine);
-            SuiteJob.Planned planned = job.plan(new SuiteJob.Seat(
-                    engine,
-                    environment.clock(),
-                    () -> cold.legs().empties(),
-                    starts,
-                    each,
-                    this::missing,
-                    place.beside()::tell));
-            Lengths.refuseTooLong(planned.legs(), place.asked().facts());
-            if (planOnly) {
-                return SuitePlan.print(planned.legs(), engine, environment.clock(), command.getOut());
-            }
-            Map<String, String> settings = new LinkedHashMap<>(planned.settings());
-            settings.put("api", place.api().name());
-            LoadFolder files = folder(place, Suite.plan(job.name(), settings, planned.legs()));
-            send(planned, files, limits, cold.legs(), engine, environment, place);
-            return job.finish(new SuiteJob.Over(
-                    files,
-                    results(files, place, planned.shown()),
-                    place.asked().facts(),
-                    place.begun(),
-                    command.getOut()));
-        });
-    }
-
-    private void send(
-            SuiteJob.Planned planned,
-            LoadFolder files,
-            Pace.Limits limits,
-            ColdLegs cold,
-            HttpEngine engine,
-            RunEnvironment environment,
-            Place place) {
-        RunClock clock = environment.clock();
-        cold.beside(() -> SegmentUse.begin(SampleSource.segments(SHARED_MEMORY, EVERY), DAEMONS, clock)
-                .and(BatchUse.begin(engine::metrics, DAEMONS, clock))
-                .and(LegPulse.begin(engine::answered, place.beside()::tell, DAEMONS, clock)));
-        if (place.api().route.sendsTokenIds() && cold.sendsAsDrawn()) {
-            files.writePrefixes(planned.legs());
-        }
-        try (LoadFolder.Claim _ = files.claim()) {
-            place.beside().tell(cold.text());
-            place.beside().tell(engine.warm());
-            new Suite(
-                            planned.legs(),
-                            planned.servers(),
-                            Pace.of(planned.between(), planned.legs(), files, limits, clock, place.beside()::tell),
-                            cold,
-                            clock,
-                            new SuiteProgress(place.beside().beside()))
-                    .run(files);
-        }
-    }
-
-    /** The way in which legs find an empty cache, which is tried when somebody asks for it first. */
-    private final class OnceCold {
-        private final EngineUnderTest engine;
-        private Optional<ColdLegs> legs = Optional.empty();
-
-        OnceCold(EngineUnderTest engine) {
-            this.engine = engine;
-        }
-
-        ColdLegs legs() {
-            ColdLegs its = legs.orElseGet(() -> cold(engine));
-            legs = Optional.of(its);
-            return its;
-        }
-    }
-
-    /** Tells what a preset's legs came to, in the words of the preset. */
-    int report(SuiteJob.Over over, Preset.Outcome outcome) {
-        if (json) {
-            over.out().print(over.results().text());
-        }
-        PrintWriter people =
-                json ? new PrintWriter(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8) : over.out();
-        int code = print(over.results(), over.folder().legs(), people);
-        TerminalText text = TerminalText.plain(people);
-        outcome.lines().forEach(text::text);
-        outcome.problems().forEach(text::text);
-        text.text(
-                unsaved
-                        ? "Nothing was saved."
-                        : "In " + over.folder().path() + ": "
-                                + String.join(", ", outcome.files().keySet())
-                                + ", plan.json, and every request in legs/.");
-        return outcome.problems().isEmpty() ? code : ExitCode.CHECK_FAILED;
-    }
-
-    /** Says how to go on with a suite whose time was over. */
-    int stopped(CommandLine command, LoadFolder folder) {
-        TerminalText.plain(beside(command)).text(again(folder.path()));
-        return ExitCode.STOPPED;
-    }
-
-    /** Returns the folder of a suite for which nobody named one. */
-    static Path folder(String name, Instant begun) {
-        return Path.of(name + "_" + STAMP.format(begun));
-    }
-
-    private LoadFolder folder(Place place, LoadFolder.Plan plan) {
-        LoadFolder files = resume ? LoadFolder.open(place.folder()) : LoadFolder.create(place.folder(), plan);
-        files.refuseOtherThan(plan);
-        return files;
-    }
-
-    /** Token ids where the server takes them, and otherwise text, unless the user or the suite chooses. */
-    private Api chosen(SuiteJob job, URI server, HttpSettings http, RunClock clock) {
-        return Optional.ofNullable(api)
-                .or(job::api)
-                .orElseGet(() -> HttpEngine.takesTokenIds(server, http.withRoute(Api.completions.route), clock)
-                        ? Api.tokens
-                        : Api.completions);
-    }
-
-    private Duration timeout(SuiteJob job) {
-        return requestTimeout == null
-                ? job.requestTimeout()
-                : TimeSpan.parse("--request-timeout", requestTimeout, Duration.ofMillis(1));
-    }
-
-    /**
-     * A suite's surroundings.
-     *
-     * @param begun when it began
-     * @param api by which the server is asked
-     * @param asked what the server said of itself before anything was sent; at the end it may be gone
-     */
-    private record Place(Path folder, Instant begun, String source, LoadtestBench beside, Api api, Asked asked) {}
-
-    /** What a server says of itself. */
-    private record Asked(EngineFacts facts, String startedBy, Map<String, String> client, Map<String, String> flags) {
-        static Asked of(HttpEngine engine) {
-            return new Asked(engine.facts(), engine.name(), engine.client(), engine.flags());
-        }
-    }
-
-    /** What is done with a server that answers. */
-    private interface Work {
-        int run(Consumer<StartedServer.Variant> starts, HttpEngine engine, RunEnvironment environment, Place place);
-    }
-
-    private int with(CommandLine command, SuiteJob job, Work work) {
-        URI server = asked.server();
         Instant begun = Instant.now();
-        Path folder = unsaved ? temporary() : Optional.ofNullable(out).orElseGet(() -> folder(job.name(), begun));
-        if (resume) {
-            LoadFolder.open(folder);
-        } else if (!planOnly) {
-            LoadFolder.refuseOccupied(folder);
+        Path place = unsaved ? temporary() : output.place(job.name(), begun);
+        if (output.resumed().isPresent()) {
+            LoadFolder.open(place);
+        } else if (!output.isPlanOnly()) {
+            LoadFolder.refuseOccupied(place);
         }
-        RunStop stop = new RunStop(Thread.currentThread());
-        StopOnSignal signal = new StopOnSignal(stop);
-        LoadtestBench bench = new LoadtestBench(RunClock.system(), stop, beside(command));
-        Path log = folder.resolveSibling(folder.getFileName() + ".log");
+        try {
+            return LoadtestBench.untilStopped(
+                    output.beside(command),
+                    bench -> asked(
+                            job,
+                            place,
+                            bench,
+                            (engine, chosen, starts) -> new SuiteSession(
+                                            this, job, command, place, begun, engine, chosen, bench, limits)
+                                    .run(starts, each)),
+                    () -> stopped(command, place, "Stopped. "));
+        } finally {
+            if (unsaved) {
+                delete(place);
+            }
+        }
+    }
+
+    /** Works with a server that answers. */
+    private interface Work {
+        int run(HttpEngine engine, Api chosen, Consumer<StartedServer.Variant> starts);
+    }
+
+    private int asked(SuiteJob job, Path place, LoadtestBench bench, Work work) {
+        URI server = server();
+        Path log = place.resolveSibling(place.getFileName() + ".log");
         try (ServerUnit unit = job.unit(started, server, asked.model().name(), log, bench)) {
             Consumer<StartedServer.Variant> starts = variant -> {
                 if (unit instanceof StartedServer own) {
@@ -417,38 +249,66 @@ final class SuiteOptions {
                     engine.withoutTrial();
                 }
                 engine.beginLife();
-                Place place = new Place(
-                        folder, begun, command.getCommandSpec().root().version()[0], bench, chosen, Asked.of(engine));
                 engine.fitLengths().ifPresent(bench::tell);
                 Optional.ofNullable(events).ifPresent(engine::listenAt);
-                return work.run(starts, engine, environment, place);
+                return work.run(engine, chosen, starts);
             });
-        } catch (RuntimeException e) {
-            if (!stop.isAsked()) {
-                throw e;
-            }
-            stop.notice();
-            bench.tell("Stopped. " + again(folder));
-            return ExitCode.STOPPED;
-        } finally {
-            signal.close();
-            if (unsaved) {
-                delete(folder);
-            }
         }
     }
 
-    private static String again(Path folder) {
-        return "The legs that are over are in " + folder + "; go on by the same command with --out "
-                + StatusReport.quoted(folder.toString()) + " --resume.";
+    /** Token ids where the server takes them, and otherwise text, unless the user or the suite chooses. */
+    private Api chosen(SuiteJob job, URI server, HttpSettings http, RunClock clock) {
+        return Optional.ofNullable(api)
+                .or(job::api)
+                .orElseGet(() -> HttpEngine.takesTokenIds(server, http.withRoute(Api.completions.route), clock)
+                        ? Api.tokens
+                        : Api.completions);
+    }
+
+    private Duration timeout(SuiteJob job) {
+        return requestTimeout == null
+                ? job.requestTimeout()
+                : TimeSpan.parse("--request-timeout", requestTimeout, Duration.ofMillis(1));
+    }
+
+    /** Returns the result of a leg with the figures that were asked for. */
+    LoadResult result(LoadLeg leg, String source) {
+        return leg.result(source, detail.percentiles(), detail.slo());
+    }
+
+    /** Tells what a preset's legs came to, in the words of the preset. */
+    int report(SuiteJob.Over over, Preset.Outcome outcome) {
+        if (output.isJson()) {
+            over.out().print(over.results().text());
+        }
+        PrintWriter people = output.isJson()
+                ? new PrintWriter(OutputStream.nullOutputStream(), false, StandardCharsets.UTF_8)
+                : over.out();
+        int code = print(over.results(), over.folder().legs(), people);
+        TerminalText text = TerminalText.plain(people);
+        outcome.lines().forEach(text::text);
+        outcome.problems().forEach(text::text);
+        text.text(
+                unsaved
+                        ? "Nothing was saved."
+                        : "In " + over.folder().path() + ": "
+                                + String.join(", ", outcome.files().keySet())
+                                + ", plan.json, and every request in legs/.");
+        return outcome.problems().isEmpty() ? code : ExitCode.CHECK_FAILED;
+    }
+
+    /** Says how to go on with a suite that ended early. */
+    int stopped(CommandLine command, Path folder, String why) {
+        TerminalText.plain(output.beside(command))
+                .text(why + "The legs that are over are in " + folder + "; go on by the same command with --out "
+                        + StatusReport.quoted(folder.toString()) + " --resume.");
+        return ExitCode.STOPPED;
     }
 
     private void check() {
         detail.check();
-        if (resume && out == null) {
-            throw new CommandException("--resume goes on in a folder; name it by --out.");
-        }
-        if (unsaved && (resume || out != null)) {
+        output.check();
+        if (unsaved && output.isNamed()) {
             throw new CommandException("--no-save leaves no file; leave --out and --resume out, or --no-save.");
         }
     }
@@ -472,25 +332,6 @@ final class SuiteOptions {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-    }
-
-    private ResultFile results(LoadFolder files, Place place, BiFunction<LoadLeg, LoadResult, LoadResult> shown) {
-        Map<String, String> environment = new LinkedHashMap<>();
-        environment.put("server", place.asked().facts().text());
-        environment.put("startedBy", place.asked().startedBy());
-        environment.putAll(place.asked().client());
-        place.asked().flags().forEach((name, value) -> environment.put("flags." + name, value));
-        EnvironmentRecord.of(MachineTools.ofThisProcess(), asked.server())
-                .values()
-                .forEach(environment::putIfAbsent);
-        return new ResultFile(
-                files.plan().suite(),
-                environment.getOrDefault("serves", environment.getOrDefault("model", "unknown")),
-                place.begun().toString(),
-                environment,
-                files.legs().stream()
-                        .map(leg -> shown.apply(leg, leg.result(place.source(), detail.percentiles(), detail.slo())))
-                        .toList());
     }
 
     /** What became of the legs, in a table. */

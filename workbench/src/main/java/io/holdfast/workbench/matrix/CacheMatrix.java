@@ -115,7 +115,8 @@ public final class CacheMatrix {
                                 "flushes",
                                 setup.flushes(),
                                 "displacing",
-                                (int) Math.max(1, Math.ceil(ENOUGH * setup.gpuTokens().orElse(0L) / displacing)),
+                                (int) Math.max(
+                                        1, Math.ceil(ENOUGH * setup.gpuTokens().orElse(0L) / displacing)),
                                 "displacing-tokens",
                                 displacing))
                 .get(leg.state().ordinal());
