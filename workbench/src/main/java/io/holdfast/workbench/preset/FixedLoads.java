@@ -52,6 +52,13 @@ final class FixedLoads implements Preset {
         return new Outcome(files, lines, List.of());
     }
 
+    /** Says of a server that was behind that it was. */
+    static List<String> flagged(DrawnLoad load, LoadLeg leg) {
+        return LoadFlags.saturated(load, leg).stream()
+                .map(flag -> leg.id() + ": " + flag)
+                .toList();
+    }
+
     /**
      * From the first request sent to the end of the last, whatever became of it; throughput is of those that were
      * answered.

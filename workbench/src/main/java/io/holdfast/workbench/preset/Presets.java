@@ -1,6 +1,5 @@
 package io.holdfast.workbench.preset;
 
-import io.holdfast.loadtest.LoadTestException;
 import java.util.List;
 
 /** Presets by name. */
@@ -29,7 +28,7 @@ public final class Presets {
         return NAMES.stream().map(Definition::of).toList();
     }
 
-    /** Returns the definition of a preset that is known to be there. */
+    /** Returns the definition of the preset with one of these names. */
     public static Definition named(String name) {
         return Definition.of(name);
     }
@@ -43,9 +42,8 @@ public final class Presets {
             case "baseline-story" -> new FixedLoads(values, (load, leg) -> FixedLoads.story(leg));
             case "simple" -> new FixedLoads(values, (load, leg) -> FixedLoads.simply(leg));
             case "negative" -> new FixedLoads(values, FixedLoads::idle);
-            default ->
-                throw new LoadTestException("The preset " + values.definition().name()
-                        + " has no legs of its own; run it by its own command.");
+            // A preset of loads alone needs its file and its name here.
+            default -> new FixedLoads(values, FixedLoads::flagged);
         };
     }
 }

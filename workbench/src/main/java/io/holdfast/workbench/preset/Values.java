@@ -115,10 +115,12 @@ public final class Values {
         return given(name).orElseThrow();
     }
 
+    /** Returns true if a flag was given. */
     public boolean isSet(String name) {
         return given(name).filter(text -> !text.equals("false")).isPresent();
     }
 
+    /** Returns a path that has a default or is required. */
     public Path path(String name) {
         return Path.of(text(name));
     }
@@ -132,16 +134,11 @@ public final class Values {
 
     /** Returns whole numbers of a list with commas. */
     public List<Integer> numbers(String name) {
-        return numbers(name, text(name));
-    }
-
-    /** Returns whole numbers of a list with commas that is part of a value. */
-    public static List<Integer> numbers(String name, String text) {
         try {
-            return Stream.of(text.split(",", -1)).map(Integer::valueOf).toList();
+            return list(name).stream().map(Integer::valueOf).toList();
         } catch (NumberFormatException e) {
             throw new LoadTestException(
-                    option(name) + " has '" + text + "'; write whole numbers with commas, as 1024,2048.", e);
+                    option(name) + " has '" + text(name) + "'; write whole numbers with commas, as 1024,2048.", e);
         }
     }
 
