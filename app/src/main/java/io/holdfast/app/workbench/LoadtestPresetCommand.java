@@ -35,7 +35,7 @@ public final class LoadtestPresetCommand implements Callable<Integer> {
         Presets.all().forEach(each -> presets.addSubcommand(command(each, factory)));
     }
 
-    /** Those that end in the load test's own verdict have classes of their own; all others are made of their definition. */
+    /** Makes a command of its definition, unless it ends in the load test's own verdict and has a class of its own. */
     private static CommandLine command(Definition definition, IFactory factory) {
         SuiteOptions suite = new SuiteOptions();
         switch (definition.name()) {

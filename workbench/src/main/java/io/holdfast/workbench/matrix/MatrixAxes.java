@@ -65,8 +65,8 @@ public record MatrixAxes(
     /**
      * Reads the dimensions as people write them.
      *
-     * @param contexts as {@code 2=1024,2048}: tokens of prompts that are sent two at a time; the usual ones where none is
-     *     given
+     * @param contexts as {@code 2=1024,2048}: tokens of prompts that are sent two at a time; the usual ones where none
+     *     is given
      * @param ways {@code streaming} and {@code non-streaming}
      */
     public static MatrixAxes of(
