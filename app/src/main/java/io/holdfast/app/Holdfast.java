@@ -105,7 +105,7 @@ public final class Holdfast implements Runnable {
         Optional.ofNullable(command.getSubcommands().get(LoadtestCommand.NAME)).ifPresent(loadtest -> {
             LoadtestCommand.GROUPS.on(loadtest);
             Optional.ofNullable(loadtest.getSubcommands().get("preset"))
-                    .ifPresent(presets -> LoadtestPresetCommand.withVerdict(presets, factory));
+                    .ifPresent(presets -> LoadtestPresetCommand.addAll(presets, factory));
         });
         command.setCaseInsensitiveEnumValuesAllowed(true);
         command.registerConverter(URI.class, Holdfast::address);

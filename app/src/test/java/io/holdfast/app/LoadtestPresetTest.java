@@ -7,6 +7,7 @@ import io.holdfast.app.cli.ExitCode;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
+import io.holdfast.workbench.preset.Definition;
 import io.holdfast.workbench.preset.Presets;
 import io.vertx.core.Vertx;
 import java.io.IOException;
@@ -38,8 +39,7 @@ final class LoadtestPresetTest {
         assertThat(told.code()).isEqualTo(ExitCode.OK);
         List<String> names =
                 told.out().lines().filter(line -> !line.startsWith(" ")).toList();
-        assertThat(names)
-                .isEqualTo(Presets.all().stream().map(Presets.Entry::name).toList());
+        assertThat(names).isEqualTo(Presets.all().stream().map(Definition::name).toList());
         names.forEach(name -> assertThat(
                         CommandRun.by("loadtest", "preset", name, "--help").out())
                 .contains("loadtest preset " + name));
@@ -60,8 +60,10 @@ final class LoadtestPresetTest {
                 "serving --warmup-requests -1|--warmup-requests is -1; write 0 to 100000.",
                 "serving --resume|--resume goes on in a folder; name it by --out.",
                 "radix --order A,B,C|The order is A,B,C; write each of A,B,C,D once.",
+                "radix reqests=5|has no parameter 'reqests' (did you mean requests?); it has requests, output-tokens,",
+                "radix requests=0|--requests is 0; write 1 to 100000.",
                 "radix --requests 0|--requests is 0; write 1 to 100000.",
-                "radix --output-tokens 0|--output-tokens and --capacity-tokens are at least 1.",
+                "radix --output-tokens 0|--output-tokens is 0; write 1 to 100000.",
                 "baseline-story --prompt-tokens 0|--prompt-tokens is 0; write at least 1.",
                 "kvcached-overhead --config nosuch.yaml|There is no file nosuch.yaml; name a bench-config.yaml.",
                 "accuracy --questions nosuch.jsonl|There is no file nosuch.jsonl; name one with a question in each"
@@ -108,10 +110,9 @@ final class LoadtestPresetTest {
                     "loadtest",
                     "preset",
                     "baseline-story",
+                    "requests=6",
                     "--engine",
                     emulator.uri().toString(),
-                    "--requests",
-                    "6",
                     "--output-tokens",
                     "2",
                     "--warmup-requests",

@@ -10,6 +10,9 @@ import picocli.CommandLine.Model.OptionSpec;
 
 /** A command line as it is written now, whatever names its options had when it was written. */
 public final class FormerNames {
+    /** Former names of an option that is no field, kept with it as its user object. */
+    public record Names(List<String> names) {}
+
     private FormerNames() {}
 
     /** Returns the words with the names of now; all others stay as they are. */
@@ -42,10 +45,13 @@ public final class FormerNames {
 
     /** Names that an option had before. */
     static List<String> of(OptionSpec option) {
-        return option.userObject() instanceof Field field
-                ? Optional.ofNullable(field.getAnnotation(FormerName.class))
+        return switch (option.userObject()) {
+            case Names names -> names.names();
+            case Field field ->
+                Optional.ofNullable(field.getAnnotation(FormerName.class))
                         .map(former -> List.of(former.value()))
-                        .orElse(List.of())
-                : List.of();
+                        .orElse(List.of());
+            case null, default -> List.of();
+        };
     }
 }

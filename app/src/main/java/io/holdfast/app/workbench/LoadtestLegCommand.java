@@ -79,19 +79,32 @@ public final class LoadtestLegCommand implements Callable<Integer> {
                         each.settings()));
             }
         }
-        return suite.run(
-                spec.commandLine(),
-                "leg",
-                (engine, clock) -> new SuiteOptions.Planned("leg", Map.of(), legs, Suite.Between.nothing()),
-                (folder, results, out) -> {
-                    if (suite.isJson()) {
-                        out.print(results.text());
-                        return ExitCode.OK;
-                    }
-                    int code = SuiteOptions.print(results, folder.legs(), out);
-                    TerminalText.plain(out).text(suite.saved(folder));
-                    return code;
-                });
+        return suite.run(spec.commandLine(), new Legs(legs, suite));
+    }
+
+    /** The loads of a file, one leg after the other. */
+    private record Legs(List<Suite.Leg> legs, SuiteOptions suite) implements SuiteJob {
+        @Override
+        public String name() {
+            return "leg";
+        }
+
+        @Override
+        public Planned plan(Seat seat) {
+            return Planned.of(Map.of(), legs, seat);
+        }
+
+        @Override
+        public int finish(Over over) {
+            over.results().write(over.file());
+            if (suite.output().isJson()) {
+                over.out().print(over.results().text());
+                return ExitCode.OK;
+            }
+            int code = SuiteOptions.print(over.results(), over.folder().legs(), over.out());
+            TerminalText.plain(over.out()).text(suite.saved(over.folder()));
+            return code;
+        }
     }
 
     private List<Recipe> chosen(List<Recipe> all) {

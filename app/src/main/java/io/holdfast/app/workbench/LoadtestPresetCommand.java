@@ -2,8 +2,11 @@ package io.holdfast.app.workbench;
 
 import io.holdfast.app.cli.ExitCode;
 import io.holdfast.app.cli.TerminalText;
+import io.holdfast.app.loadtest.ExpectOptions;
 import io.holdfast.app.loadtest.LoadtestAbCommand;
+import io.holdfast.workbench.preset.Definition;
 import io.holdfast.workbench.preset.Presets;
+import io.holdfast.workbench.preset.SeveralModels;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -17,21 +20,6 @@ import picocli.CommandLine.Spec;
         name = "preset",
         description = "Runs a load test that is known by a name: its loads, its order and its files are fixed.",
         synopsisSubcommandLabel = "NAME",
-        subcommands = {
-            LoadtestPinPocCommand.class,
-            LoadtestServingCommand.class,
-            LoadtestRadixCommand.class,
-            LoadtestKvcachedCommand.class,
-            LoadtestFixedCommands.Story.class,
-            LoadtestFixedCommands.Simple.class,
-            LoadtestFixedCommands.Negative.class,
-            LoadtestSeveralCommands.Benefit.class,
-            LoadtestSeveralCommands.Capacity.class,
-            LoadtestAccuracyCommand.class,
-            LoadtestCacheMatrixCommand.class,
-            LoadtestStaggeredCommand.class,
-            LoadtestServerCompareCommand.class
-        },
         sortOptions = false)
 public final class LoadtestPresetCommand implements Callable<Integer> {
     @Spec
@@ -42,11 +30,54 @@ public final class LoadtestPresetCommand implements Callable<Integer> {
 
     LoadtestPresetCommand() {}
 
-    /** The load test with a verdict under the name that it has among these. */
-    public static void withVerdict(CommandLine presets, IFactory factory) {
-        CommandLine flood = new CommandLine(LoadtestAbCommand.class, factory);
-        flood.getCommandSpec().name("probe-flood-probe").aliases();
-        presets.addSubcommand(flood);
+    /** Adds a command for each preset. */
+    public static void addAll(CommandLine presets, IFactory factory) {
+        Presets.all().forEach(each -> presets.addSubcommand(command(each, factory)));
+    }
+
+    /** Makes a command of its definition, unless it ends in the load test's own verdict and has a class of its own. */
+    private static CommandLine command(Definition definition, IFactory factory) {
+        SuiteOptions suite = new SuiteOptions();
+        switch (definition.name()) {
+            case "probe-flood-probe" -> {
+                CommandLine flood = new CommandLine(LoadtestAbCommand.class, factory);
+                flood.getCommandSpec().name(definition.name()).aliases();
+                return flood;
+            }
+            case "pin-poc" -> {
+                return new CommandLine(LoadtestPinPocCommand.class, factory);
+            }
+            case "accuracy" -> {
+                AccuracyAsker asker = new AccuracyAsker();
+                return PresetCommand.of(definition, asker::run, asker);
+            }
+            case SeveralModels.BENEFIT, SeveralModels.CAPACITY -> {
+                SeveralServers servers = new SeveralServers();
+                return PresetCommand.of(definition, servers::run, servers);
+            }
+            case CacheMatrixJob.NAME -> {
+                return PresetCommand.of(
+                        definition, (command, values) -> new CacheMatrixJob(values, suite, command).run(), suite);
+            }
+            case StaggeredJob.NAME -> {
+                ExpectOptions expect = new ExpectOptions();
+                return PresetCommand.of(
+                        definition,
+                        (command, values) -> new StaggeredJob(values, suite, expect, command).run(),
+                        expect,
+                        suite);
+            }
+            case ServerCompareJob.NAME -> {
+                return PresetCommand.of(
+                        definition, (command, values) -> new ServerCompareJob(values, suite, command).run(), suite);
+            }
+            default -> {
+                return PresetCommand.of(
+                        definition,
+                        (command, values) -> new PresetJob(Presets.of(values), suite, command).run(),
+                        suite);
+            }
+        }
     }
 
     @Override
@@ -56,9 +87,9 @@ public final class LoadtestPresetCommand implements Callable<Integer> {
             return ExitCode.OK;
         }
         TerminalText text = TerminalText.plain(spec.commandLine().getOut());
-        for (Presets.Entry each : Presets.all()) {
+        for (Definition each : Presets.all()) {
             text.line(each.name());
-            text.paragraph("  ", each.says());
+            text.paragraph("  ", each.does());
             text.paragraph("  ", "Leaves " + String.join(", ", each.leaves()) + ".");
         }
         return ExitCode.OK;

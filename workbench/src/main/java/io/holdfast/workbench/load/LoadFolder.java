@@ -3,7 +3,6 @@ package io.holdfast.workbench.load;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.loadtest.FileTrouble;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.journal.JournalLines;
@@ -76,6 +75,9 @@ public final class LoadFolder {
         }
     }
 
+    /** The plan with the version of its form. */
+    private record PlanFile(int format, String suite, Map<String, String> settings, Map<String, String> legs) {}
+
     private LoadFolder(Path folder, Plan plan) {
         this.folder = folder;
         this.plan = plan;
@@ -87,12 +89,8 @@ public final class LoadFolder {
         try {
             Files.createDirectories(folder);
             Files.createDirectory(folder.resolve(LEGS));
-            ObjectNode root = JSON.createObjectNode().put("format", FORMAT).put("suite", plan.suite());
-            ObjectNode settings = root.putObject("settings");
-            plan.settings().forEach(settings::put);
-            ObjectNode legs = root.putObject("legs");
-            plan.legs().forEach(legs::put);
-            write(folder.resolve(PLAN), JSON.writerWithDefaultPrettyPrinter().writeValueAsString(root) + "\n");
+            PlanFile file = new PlanFile(FORMAT, plan.suite(), plan.settings(), plan.legs());
+            write(folder.resolve(PLAN), JSON.writerWithDefaultPrettyPrinter().writeValueAsString(file) + "\n");
             return new LoadFolder(folder, plan);
         } catch (IOException e) {
             throw unwritable(folder, e);
@@ -129,21 +127,13 @@ public final class LoadFolder {
                 throw new LoadTestException("The plan " + file + " has the format "
                         + root.path("format").asText("none") + ", and this version reads " + FORMAT + ".");
             }
-            return new LoadFolder(
-                    folder,
-                    new Plan(root.path("suite").asText(), texts(root.path("settings")), texts(root.path("legs"))));
+            PlanFile plan = JSON.treeToValue(root, PlanFile.class);
+            return new LoadFolder(folder, new Plan(plan.suite(), plan.settings(), plan.legs()));
         } catch (JsonProcessingException e) {
             throw new LoadTestException("The plan " + file + " is not JSON; take it from where it was copied.", e);
         } catch (IOException e) {
             throw new LoadTestException("The plan " + file + " cannot be read: " + e.getMessage() + ".", e);
         }
-    }
-
-    private static Map<String, String> texts(JsonNode node) {
-        Map<String, String> texts = new LinkedHashMap<>();
-        node.properties()
-                .forEach(each -> texts.put(each.getKey(), each.getValue().asText()));
-        return texts;
     }
 
     public Path path() {

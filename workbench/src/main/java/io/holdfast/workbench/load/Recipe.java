@@ -76,6 +76,11 @@ public record Recipe(String name, String why, long seed, Map<String, Integer> pr
                     false,
                     Duration.ZERO);
         }
+
+        /** Returns the part with another name, number of requests and answer, and with or without a flush before it. */
+        public Part with(String name, int requests, Range answer, boolean flush) {
+            return new Part(name, measured, requests, prefix, own, answer, arrivals, repeats, messages, flush, pause);
+        }
     }
 
     /** A range of lengths, both ends included. */
@@ -181,8 +186,18 @@ public record Recipe(String name, String why, long seed, Map<String, Integer> pr
         return settings;
     }
 
-    public Recipe withSeed(long value) {
-        return new Recipe(name, why, value, prefixes, parts);
+    /** Returns the recipe drawn by this seed and its name: loads that differ in their names have no text in common. */
+    public Recipe seededByName(long value) {
+        return new Recipe(name, why, value ^ ((long) name.hashCode() << Integer.SIZE), prefixes, parts);
+    }
+
+    /** Returns the recipe with at most so many requests in each measured part. */
+    public Recipe atMost(int most) {
+        return withParts(parts.stream()
+                .map(part -> part.measured() && part.requests() > most
+                        ? part.with(part.name(), most, part.answer(), part.flush())
+                        : part)
+                .toList());
     }
 
     /** Returns the recipe with these parts. */

@@ -14,12 +14,13 @@ import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** Reads recipes from YAML: one document for each load. */
 public final class RecipeFile {
-    private static final Pattern SPAN = Pattern.compile("(\\d+(?:\\.\\d+)?)(ms|s)");
+    private static final Pattern PLACE = Pattern.compile("\\$\\{([a-z-]+)}");
     private static final long SEED = 42;
     private static final int MOST = Integer.MAX_VALUE;
 
@@ -30,16 +31,36 @@ public final class RecipeFile {
         return of(file.toString(), StrictYaml.textOf(file, "name one that describes loads"));
     }
 
-    /** The loads of a resource of ours, which lies beside a class. */
-    public static List<Recipe> ofResource(Class<?> beside, String name) {
+    /** Returns the text of a resource of ours, which lies beside a class. */
+    public static String resource(Class<?> beside, String name) {
         try (InputStream in = beside.getResourceAsStream(name)) {
             if (in == null) {
                 throw new IllegalArgumentException("There is no resource " + name + " beside " + beside + ".");
             }
-            return of(name, new String(in.readAllBytes(), StandardCharsets.UTF_8));
+            return new String(in.readAllBytes(), StandardCharsets.UTF_8);
         } catch (IOException e) {
             throw new LoadTestException("The loads of " + name + " cannot be read: " + e.getMessage() + ".", e);
         }
+    }
+
+    /** Returns the loads of a resource of ours in which {@code ${name}} stands for values. */
+    public static List<Recipe> ofResource(Class<?> beside, String name, Map<String, ?> values) {
+        return filled(name, resource(beside, name), values);
+    }
+
+    /**
+     * Returns the loads of a text of ours in which {@code ${name}} stands for values.
+     *
+     * @param source what the text is called where something is wrong with it
+     */
+    public static List<Recipe> filled(String source, String text, Map<String, ?> values) {
+        return of(
+                source,
+                PLACE.matcher(text)
+                        .replaceAll(place -> Matcher.quoteReplacement(Optional.ofNullable(values.get(place.group(1)))
+                                .orElseThrow(() -> new IllegalArgumentException(
+                                        source + " has " + place.group() + ", for which there is no value."))
+                                .toString())));
     }
 
     /** @param source what it is called where something is wrong with it */
@@ -55,22 +76,17 @@ public final class RecipeFile {
 
     private static Recipe recipe(StrictYaml root) {
         root.only("name", "why", "seed", "prefixes", "parts");
-        String name = root.at("name").text();
         Map<String, Integer> prefixes = new LinkedHashMap<>();
         root.at("prefixes").named().forEach((prefix, tokens) -> prefixes.put(prefix, tokens.whole(1, MOST)));
-        return new Recipe(
-                name,
+        Recipe recipe = new Recipe(
+                root.at("name").text(),
                 root.at("why").there().map(StrictYaml::scalar).orElse(""),
-                root.at("seed").there().map(StrictYaml::seed).orElseGet(() -> seedOf(name)),
+                root.at("seed").there().map(StrictYaml::seed).orElse(SEED),
                 prefixes,
                 root.at("parts").filled("is a list of what is sent, with 'name' and 'requests' each").stream()
                         .map(RecipeFile::part)
                         .toList());
-    }
-
-    /** Loads of a file that differ in their names have no text in common, so that none is in the cache by another. */
-    private static long seedOf(String name) {
-        return SEED ^ ((long) name.hashCode() << Integer.SIZE);
+        return root.at("seed").there().isPresent() ? recipe : recipe.seededByName(SEED);
     }
 
     private static Part part(StrictYaml part) {
@@ -123,11 +139,6 @@ public final class RecipeFile {
     }
 
     private static Duration span(StrictYaml pause) {
-        Matcher matcher = SPAN.matcher(pause.scalar());
-        if (!matcher.matches()) {
-            throw pause.wrong("is a time such as 500ms or 2s");
-        }
-        double value = Double.parseDouble(matcher.group(1));
-        return Duration.ofNanos(Math.round(value * (matcher.group(2).equals("s") ? 1e9 : 1e6)));
+        return Times.parse(pause.scalar()).orElseThrow(() -> pause.wrong("is a time such as 500ms or 2s"));
     }
 }

@@ -4,11 +4,8 @@ import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.run.EngineUnderTest;
 import io.holdfast.workbench.load.DrawnLoad;
 import io.holdfast.workbench.load.Recipe;
-import io.holdfast.workbench.load.Recipe.Part;
-import io.holdfast.workbench.load.Recipe.Range;
-import io.holdfast.workbench.load.Recipe.Share;
+import io.holdfast.workbench.load.RecipeFile;
 import io.holdfast.workbench.load.Suite;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -41,8 +38,8 @@ public final class CacheMatrix {
     /** Factor of the GPU's capacity that is sent to push something off it. */
     private static final double ENOUGH = 1.1;
 
-    private static final int DISPLACING_PROMPT = 4_096;
-    private static final String DISPLACING_AT_A_TIME = "closed:2";
+    private static final long DISPLACING_PROMPT = 4_096;
+    private static final int SPARE = 16;
     private static final long HASH = 0x9e3779b97f4a7c15L;
 
     private final MatrixAxes axes;
@@ -101,55 +98,28 @@ public final class CacheMatrix {
     private DrawnLoad load(MatrixLeg leg) {
         // By the length alone, so that one request at a time asks for the first text of two together.
         long seed = setup.seed() + HASH * leg.context();
-        Recipe recipe =
-                recipe(leg, setup.flushes() ? seed : seed + HASH * leg.id().hashCode());
+        long displacing =
+                Math.min(DISPLACING_PROMPT, Math.max(1, setup.longest().orElse(DISPLACING_PROMPT) - SPARE));
+        Recipe recipe = RecipeFile.ofResource(
+                        CacheMatrix.class,
+                        "cache-matrix.yaml",
+                        Map.of(
+                                "seed",
+                                setup.flushes() ? seed : seed + HASH * leg.id().hashCode(),
+                                "batch",
+                                leg.batch(),
+                                "context",
+                                leg.context(),
+                                "answer",
+                                axes.answer(),
+                                "flushes",
+                                setup.flushes(),
+                                "displacing",
+                                (int) Math.max(
+                                        1, Math.ceil(ENOUGH * setup.gpuTokens().orElse(0L) / displacing)),
+                                "displacing-tokens",
+                                displacing))
+                .get(leg.state().ordinal());
         return setup.flushes() ? drawn.computeIfAbsent(recipe, DrawnLoad::of) : DrawnLoad.of(recipe);
-    }
-
-    private Recipe recipe(MatrixLeg leg, long seed) {
-        List<Part> parts = new ArrayList<>();
-        if (leg.state() == CacheState.COLD) {
-            parts.add(part("load", true, leg, Optional.empty(), setup.flushes()));
-        } else {
-            parts.add(part("prime", false, leg, Optional.empty(), setup.flushes()));
-            if (leg.state() == CacheState.WARM) {
-                parts.add(displacing());
-            }
-            parts.add(part("load", true, leg, Optional.of("prime"), false));
-        }
-        return new Recipe(leg.state().word(), leg.state().meaning(), seed, Map.of(), parts);
-    }
-
-    private Part part(String name, boolean measured, MatrixLeg leg, Optional<String> repeats, boolean flush) {
-        return new Part(
-                name,
-                measured,
-                leg.batch(),
-                Optional.empty(),
-                List.of(new Share(1, Range.of(leg.context()))),
-                Range.of(axes.answer()),
-                measured ? "burst" : "sequential",
-                repeats,
-                List.of(),
-                flush,
-                Duration.ZERO);
-    }
-
-    private Part displacing() {
-        int each =
-                (int) Math.min(DISPLACING_PROMPT, Math.max(1, setup.longest().orElse((long) DISPLACING_PROMPT) - 16));
-        int requests = (int) Math.ceil(ENOUGH * setup.gpuTokens().orElseThrow() / each);
-        return new Part(
-                "displace",
-                false,
-                requests,
-                Optional.empty(),
-                List.of(new Share(1, Range.of(each))),
-                Range.of(1),
-                DISPLACING_AT_A_TIME,
-                Optional.empty(),
-                List.of(),
-                false,
-                Duration.ZERO);
     }
 }

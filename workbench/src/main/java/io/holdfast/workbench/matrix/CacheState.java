@@ -23,22 +23,15 @@ import java.util.Optional;
 
 /** Place of a prompt's cached blocks when it is requested. */
 public enum CacheState {
-    COLD("never asked for since the cache was emptied, or of its own text; 0 tokens cached"),
-    WARM("asked for before, and then more than the GPU's cache holds; what is cached came from a lower tier"),
-    HOT("asked for right before; all of it cached but the end of its last block");
+    /** Never asked for since the cache was emptied. */
+    COLD,
+    /** Asked for before, and then more than the GPU's cache holds. */
+    WARM,
+    /** Asked for right before. */
+    HOT;
 
     /** Tokens that all prompts of chats have in common. */
     private static final int TEMPLATE = 16;
-
-    private final String meaning;
-
-    CacheState(String meaning) {
-        this.meaning = meaning;
-    }
-
-    public String meaning() {
-        return meaning;
-    }
 
     /** Returns the word in ids. */
     String word() {

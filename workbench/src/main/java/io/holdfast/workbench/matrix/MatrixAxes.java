@@ -6,9 +6,13 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Dimensions of a matrix of cache states.
@@ -26,6 +30,12 @@ public record MatrixAxes(
         int passes,
         int answer,
         List<Integer> staggered) {
+    /** Six lengths of one request at a time and five of two together. */
+    private static final List<String> USUAL = List.of("1=512,1024,2048,4096,8192,16384", "2=1024,2048,4096,8192,16384");
+
+    private static final Pattern CONTEXT = Pattern.compile("(\\d{1,4})=(\\d{1,7}(?:,\\d{1,7})*)");
+    private static final String STREAMING = "streaming";
+    private static final String WHOLE = "non-streaming";
     private static final int MOST = 100_000;
 
     public MatrixAxes {
@@ -47,15 +57,57 @@ public record MatrixAxes(
         between("The length of an answer", answer, 1, MOST);
     }
 
-    /**
-     * Returns six lengths of one request at a time and five of two together; three passes, answers of 64 tokens, two
-     * users at 4,096.
-     */
+    /** Returns the lengths of {@link #USUAL}; three passes, answers of 64 tokens, two users at 4,096. */
     public static MatrixAxes usual() {
-        Map<Integer, List<Integer>> contexts = new LinkedHashMap<>();
-        contexts.put(1, List.of(512, 1_024, 2_048, 4_096, 8_192, 16_384));
-        contexts.put(2, List.of(1_024, 2_048, 4_096, 8_192, 16_384));
-        return new MatrixAxes(contexts, List.of(CacheState.values()), List.of(true, false), 3, 64, List.of(4_096));
+        return of(List.of(), List.of("cold", "warm", "hot"), List.of(STREAMING, WHOLE), 3, 64, List.of(4_096));
+    }
+
+    /**
+     * Reads the dimensions as people write them.
+     *
+     * @param contexts as {@code 2=1024,2048}: tokens of prompts that are sent two at a time; the usual ones where none
+     *     is given
+     * @param ways {@code streaming} and {@code non-streaming}
+     */
+    public static MatrixAxes of(
+            List<String> contexts,
+            List<String> states,
+            List<String> ways,
+            int passes,
+            int answer,
+            List<Integer> staggered) {
+        Map<Integer, List<Integer>> lengths = new LinkedHashMap<>();
+        for (String each : contexts.isEmpty() ? USUAL : contexts) {
+            Matcher context = CONTEXT.matcher(each);
+            if (!context.matches()) {
+                throw new LoadTestException("--contexts has '" + each
+                        + "'; write a batch size and whole numbers with commas, as 1024,2048 after 2=.");
+            }
+            lengths.put(
+                    Integer.valueOf(context.group(1)),
+                    Stream.of(context.group(2).split(",", -1))
+                            .map(Integer::valueOf)
+                            .toList());
+        }
+        return new MatrixAxes(
+                lengths,
+                states.stream().map(MatrixAxes::state).toList(),
+                ways.stream().map(MatrixAxes::isStreaming).toList(),
+                passes,
+                answer,
+                staggered);
+    }
+
+    private static CacheState state(String word) {
+        return CacheState.named(word.toLowerCase(Locale.ROOT))
+                .orElseThrow(() -> new LoadTestException("--states has '" + word + "'; there are cold, warm and hot."));
+    }
+
+    private static boolean isStreaming(String way) {
+        if (!way.equals(STREAMING) && !way.equals(WHOLE)) {
+            throw new LoadTestException("--ways has '" + way + "'; there are " + STREAMING + " and " + WHOLE + ".");
+        }
+        return way.equals(STREAMING);
     }
 
     /** Leaves out prompts of more tokens; none of them where nothing would be left. */

@@ -5,12 +5,9 @@ import io.holdfast.evidence.PairOrder;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.workbench.load.DrawnLoad;
 import io.holdfast.workbench.load.Recipe;
-import io.holdfast.workbench.load.Recipe.Part;
-import io.holdfast.workbench.load.Recipe.Range;
-import io.holdfast.workbench.load.Recipe.Share;
+import io.holdfast.workbench.load.RecipeFile;
 import io.holdfast.workbench.load.Suite;
 import io.holdfast.workbench.matrix.VariantFile.Cell;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -41,6 +38,7 @@ public final class ServerCompare {
     static final String AGAINST = "against";
     static final String DECODE = "decode";
     private static final int MOST = 1_000;
+    private static final int MOST_WARM_UP_ANSWER = 8;
     /** Names of variables whose values are written down nowhere. */
     private static final Pattern SECRET = Pattern.compile("TOKEN|KEY|SECRET|PASS|CREDENTIAL", Pattern.CASE_INSENSITIVE);
 
@@ -60,28 +58,29 @@ public final class ServerCompare {
     }
 
     private Recipe recipe(Cell cell) {
-        int requests = cell.batch() * cell.waves();
-        return new Recipe(
-                cell.id(),
-                cell.decode() ? "time between tokens at a fixed batch" : "prompts of one length at a fixed batch",
-                seed + 31L * cell.batch() + 1_009L * cell.length() + (cell.decode() ? 1 : 0),
-                Map.of(),
-                List.of(part("warm-up", false, cell, cell.batch()), part("load", true, cell, requests)));
-    }
-
-    private static Part part(String name, boolean measured, Cell cell, int requests) {
-        return new Part(
-                name,
-                measured,
-                requests,
-                Optional.empty(),
-                List.of(new Share(1, Range.of(cell.length()))),
-                Range.of(measured ? cell.answer() : Math.min(8, cell.answer())),
-                "closed:" + cell.batch(),
-                Optional.empty(),
-                List.of(),
-                false,
-                Duration.ZERO);
+        return RecipeFile.ofResource(
+                        ServerCompare.class,
+                        "server-compare.yaml",
+                        Map.of(
+                                "cell",
+                                cell.id(),
+                                "why",
+                                cell.decode()
+                                        ? "time between tokens at a fixed batch"
+                                        : "prompts of one length at a fixed batch",
+                                "seed",
+                                seed + 31L * cell.batch() + 1_009L * cell.length() + (cell.decode() ? 1 : 0),
+                                "batch",
+                                cell.batch(),
+                                "requests",
+                                cell.batch() * cell.waves(),
+                                "length",
+                                cell.length(),
+                                "answer",
+                                cell.answer(),
+                                "warm-up-answer",
+                                Math.min(MOST_WARM_UP_ANSWER, cell.answer())))
+                .getFirst();
     }
 
     /** Every variant so often, without a verdict. */

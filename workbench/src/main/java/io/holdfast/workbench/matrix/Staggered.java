@@ -5,9 +5,7 @@ import io.holdfast.evidence.PairOrder;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.workbench.load.DrawnLoad;
 import io.holdfast.workbench.load.Recipe;
-import io.holdfast.workbench.load.Recipe.Part;
-import io.holdfast.workbench.load.Recipe.Range;
-import io.holdfast.workbench.load.Recipe.Share;
+import io.holdfast.workbench.load.RecipeFile;
 import io.holdfast.workbench.load.Suite;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -16,7 +14,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.function.LongFunction;
 
@@ -148,23 +145,20 @@ public final class Staggered {
     }
 
     private Recipe recipe(Mode mode, int context, long from) {
-        return new Recipe(
-                mode.word(),
-                "two users, "
-                        + (mode == Mode.SEQUENTIAL ? "one after the other" : "the second while the first is served"),
-                from,
-                Map.of(),
-                List.of(new Part(
-                        USERS,
-                        true,
-                        2,
-                        Optional.empty(),
-                        List.of(new Share(1, Range.of(context))),
-                        Range.of(answer),
-                        mode == Mode.SEQUENTIAL ? "sequential" : "constant:" + 1e3 / delay.toMillis(),
-                        Optional.empty(),
-                        List.of(),
-                        flushes,
-                        Duration.ZERO)));
+        return RecipeFile.ofResource(
+                        Staggered.class,
+                        "two-users.yaml",
+                        Map.of(
+                                "seed",
+                                from,
+                                "context",
+                                context,
+                                "answer",
+                                answer,
+                                "flushes",
+                                flushes,
+                                "rate",
+                                1e3 / delay.toMillis()))
+                .get(mode.ordinal());
     }
 }

@@ -3,8 +3,6 @@ package io.holdfast.workbench.preset;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.loadtest.LoadTestException;
 import java.io.IOException;
 import java.math.BigInteger;
@@ -165,23 +163,39 @@ public record Accuracy(String model, int shots, List<Answered> answered) {
                 own.size());
     }
 
+    /** Content of the file. */
+    private record Kept(
+            int format,
+            String suite,
+            String model,
+            int shots,
+            int questions,
+            long right,
+            double accuracy,
+            List<KeptAnswer> answers) {}
+
+    private record KeptAnswer(String question, String answer, String said, boolean right) {
+        static KeptAnswer of(Answered each) {
+            return new KeptAnswer(each.question().question(), each.question().answer(), each.said(), each.right());
+        }
+
+        Answered answered() {
+            return new Answered(new Question(question, answer), said, right);
+        }
+    }
+
     /** Returns the text of its file. */
     public String text() {
-        ObjectNode root = JSON.createObjectNode()
-                .put("format", FORMAT)
-                .put("suite", "accuracy")
-                .put("model", model)
-                .put("shots", shots)
-                .put("questions", answered.size())
-                .put("right", right())
-                .put("accuracy", share());
-        ArrayNode all = root.putArray("answers");
-        answered.forEach(each -> all.addObject()
-                .put("question", each.question().question())
-                .put("answer", each.question().answer())
-                .put("said", each.said())
-                .put("right", each.right()));
-        return root.toPrettyString() + "\n";
+        Kept kept = new Kept(
+                FORMAT,
+                "accuracy",
+                model,
+                shots,
+                answered.size(),
+                right(),
+                share(),
+                answered.stream().map(KeptAnswer::of).toList());
+        return JSON.valueToTree(kept).toPrettyString() + "\n";
     }
 
     /** Reads what {@link #text} wrote. */
@@ -192,15 +206,11 @@ public record Accuracy(String model, int shots, List<Answered> answered) {
                 throw new LoadTestException("The file " + file
                         + " has no answers; name one that 'loadtest preset accuracy' wrote in this version.");
             }
-            List<Answered> answered = new ArrayList<>();
-            root.path("answers")
-                    .forEach(each -> answered.add(new Answered(
-                            new Question(
-                                    each.path("question").asText(),
-                                    each.path("answer").asText()),
-                            each.path("said").asText(),
-                            each.path("right").asBoolean())));
-            return new Accuracy(root.path("model").asText(), root.path("shots").asInt(), answered);
+            Kept kept = JSON.treeToValue(root, Kept.class);
+            return new Accuracy(
+                    kept.model(),
+                    kept.shots(),
+                    kept.answers().stream().map(KeptAnswer::answered).toList());
         } catch (IOException e) {
             throw new LoadTestException(
                     "The file " + file + " cannot be read as JSON; take it from where it was" + " copied.", e);

@@ -11,11 +11,7 @@ import io.holdfast.loadtest.measure.Quantity;
 import io.holdfast.loadtest.measure.ResultFile;
 import io.holdfast.workbench.load.DrawnLoad;
 import io.holdfast.workbench.load.LoadLeg;
-import io.holdfast.workbench.load.Recipe;
-import io.holdfast.workbench.load.Recipe.Part;
-import io.holdfast.workbench.load.Recipe.Range;
 import io.holdfast.workbench.load.Suite;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -28,6 +24,7 @@ import java.util.OptionalDouble;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
+import java.util.regex.Pattern;
 
 /**
  * Measures the cost of kvcached where it brings nothing: the same server without it and with it, at the same rates.
@@ -35,18 +32,17 @@ import java.util.TreeMap;
  * <p>Which of the two comes first is drawn, and the other one is first in the next pair: in a single fixed order
  * whatever the first process does to the machine would be taken for kvcached's.
  */
-public final class KvcachedOverhead implements Preset {
+final class KvcachedOverhead implements Preset {
+    static final String NAME = "kvcached-overhead";
+
     /** The server as it is. */
-    public static final String BASELINE = "baseline";
+    private static final String BASELINE = "baseline";
 
     /** The server with kvcached. */
-    public static final String KVCACHED = "kvcached";
+    private static final String KVCACHED = "kvcached";
 
-    /** Name that the expectations of kvcached's guide have; the rate is a setting. */
-    private static final String WORKLOAD = "single-model";
-
-    private static final int WARM_UPS = 100;
-    private static final Duration COOLDOWN = Duration.ofSeconds(10);
+    private static final List<String> ARRIVALS = List.of("poisson", "constant");
+    private static final Pattern ENV = Pattern.compile("([a-z]+):([A-Za-z_][A-Za-z0-9_]*)=(.*)");
     private static final String ENABLE = "ENABLE_KVCACHED";
     private static final String AUTOPATCH = "KVCACHED_AUTOPATCH";
     private static final String UTILIZATION = "KVCACHED_GPU_UTILIZATION";
@@ -54,76 +50,64 @@ public final class KvcachedOverhead implements Preset {
     private static final String BLOCKING = "CUDA_LAUNCH_BLOCKING";
     private static final List<String> OWN = List.of(ENABLE, AUTOPATCH, UTILIZATION, PAGE);
 
-    private final Settings settings;
+    private final Values values;
+    private final BenchConfig config;
+    private final BenchConfig.Model model;
+    private final Map<String, Map<String, String>> environment;
 
-    /**
-     * Choices of a user.
-     *
-     * @param model one of the configuration's
-     * @param arrivals {@code poisson} or {@code constant}
-     * @param pairs how often both are measured
-     * @param most requests of a rate
-     * @param environment variables of one variant beside kvcached's own, by the variant's name
-     */
-    public record Settings(
-            BenchConfig config,
-            BenchConfig.Model model,
-            long seed,
-            String arrivals,
-            int pairs,
-            int most,
-            Map<String, Map<String, String>> environment) {
-        public Settings {
-            environment = Map.copyOf(environment);
-            environment.keySet().stream()
-                    .filter(name -> !name.equals(BASELINE) && !name.equals(KVCACHED))
-                    .findFirst()
-                    .ifPresent(name -> {
-                        throw new LoadTestException(
-                                "There is no variant '" + name + "'; there are " + BASELINE + " and " + KVCACHED + ".");
-                    });
-            if (!arrivals.equals("poisson") && !arrivals.equals("constant")) {
-                throw new LoadTestException("Arrivals are poisson or constant, not '" + arrivals + "'.");
-            }
-            Optional<String> baseline = blocking(environment, BASELINE);
-            if (!baseline.equals(blocking(environment, KVCACHED))) {
-                throw new LoadTestException("One variant has " + BLOCKING
-                        + " and the other one has not; it changes what is measured, so both have it alike or neither.");
-            }
+    KvcachedOverhead(Values values) {
+        this(values, BenchConfig.read(values.path("config")));
+    }
+
+    KvcachedOverhead(Values values, BenchConfig config) {
+        this.values = values;
+        this.config = config;
+        this.model = values.given("bench-model")
+                .map(config::model)
+                .orElseGet(() -> config.models().getFirst());
+        this.environment = values.byOwner("variant-env", ENV);
+        environment.keySet().stream()
+                .filter(name -> !name.equals(BASELINE) && !name.equals(KVCACHED))
+                .findFirst()
+                .ifPresent(name -> {
+                    throw new LoadTestException(
+                            "There is no variant '" + name + "'; there are " + BASELINE + " and " + KVCACHED + ".");
+                });
+        if (!ARRIVALS.contains(values.text("arrivals"))) {
+            throw new LoadTestException("Arrivals are poisson or constant, not '" + values.text("arrivals") + "'.");
         }
-
-        private static Optional<String> blocking(Map<String, Map<String, String>> environment, String variant) {
-            return Optional.ofNullable(
-                    environment.getOrDefault(variant, Map.of()).get(BLOCKING));
+        if (!own(BASELINE).getOrDefault(BLOCKING, "").equals(own(KVCACHED).getOrDefault(BLOCKING, ""))) {
+            throw new LoadTestException("One variant has " + BLOCKING
+                    + " and the other one has not; it changes what is measured, so both have it alike or neither.");
         }
     }
 
-    public KvcachedOverhead(Settings settings) {
-        this.settings = settings;
+    private Map<String, String> own(String variant) {
+        return environment.getOrDefault(variant, Map.of());
     }
 
     @Override
-    public String name() {
-        return "kvcached-overhead";
+    public Definition definition() {
+        return values.definition();
     }
 
     @Override
     public Map<String, String> settings() {
         Map<String, String> all = new LinkedHashMap<>();
-        all.put("seed", Long.toString(settings.seed()));
-        all.put("model", settings.model().path());
-        all.put("arrivals", settings.arrivals());
+        all.put("seed", values.text("seed"));
+        all.put("model", model.path());
+        all.put("arrivals", values.text("arrivals"));
         return all;
     }
 
     @Override
     public List<Suite.Leg> legs(EngineFacts facts) {
         List<Suite.Leg> legs = new ArrayList<>();
-        boolean baselineFirst = new SplittableRandom(settings.seed()).nextBoolean();
-        for (int pair = 1; pair <= settings.pairs(); pair++) {
+        boolean baselineFirst = new SplittableRandom(values.seed()).nextBoolean();
+        for (int pair = 1; pair <= values.whole("pairs"); pair++) {
             List<String> order = baselineFirst ? List.of(BASELINE, KVCACHED) : List.of(KVCACHED, BASELINE);
             for (String variant : order) {
-                for (double rate : settings.config().rates()) {
+                for (double rate : config.rates()) {
                     legs.add(new Suite.Leg(
                             "pair" + pair + "/" + variant + "/rate" + shown(rate),
                             load(rate),
@@ -150,35 +134,24 @@ public final class KvcachedOverhead implements Preset {
         return all;
     }
 
+    /** Each rate has a seed of its own, so that no text of one is in the cache by another. */
     private DrawnLoad load(double rate) {
-        BenchConfig config = settings.config();
-        Recipe recipe = new Recipe(
-                WORKLOAD,
-                "",
-                // Of another seed for each rate, so that no text of one is in the cache by another.
-                settings.seed() ^ ((long) ("rate" + shown(rate)).hashCode() << Integer.SIZE),
-                Map.of(),
-                List.of(Part.of(
-                        "load",
-                        Math.min(settings.most(), config.requests()),
-                        Range.of(config.inputTokens()),
-                        Range.of(config.outputTokens()),
-                        settings.arrivals() + ":" + shown(rate))));
-        return DrawnLoad.of(recipe);
+        return DrawnLoad.of(values.loads(Map.of(
+                        "load-seed",
+                        values.seed() ^ ((long) ("rate" + shown(rate)).hashCode() << Integer.SIZE),
+                        "most",
+                        Math.min(values.limit("requests"), config.requests()),
+                        "input",
+                        config.inputTokens(),
+                        "output",
+                        config.outputTokens(),
+                        "rate",
+                        shown(rate)))
+                .getFirst());
     }
 
     private static String shown(double rate) {
         return rate == Math.rint(rate) ? String.format(Locale.ROOT, "%.0f", rate) : Double.toString(rate);
-    }
-
-    @Override
-    public int warmUps() {
-        return WARM_UPS;
-    }
-
-    @Override
-    public Duration cooldown() {
-        return COOLDOWN;
     }
 
     @Override
@@ -207,14 +180,14 @@ public final class KvcachedOverhead implements Preset {
         if (name.equals(KVCACHED)) {
             environment.put(ENABLE, "true");
             environment.put(AUTOPATCH, "1");
-            settings.config().gpuUtilization().ifPresent(share -> environment.put(UTILIZATION, Double.toString(share)));
-            settings.config().pageMegabytes().ifPresent(page -> environment.put(PAGE, Integer.toString(page)));
+            config.gpuUtilization().ifPresent(share -> environment.put(UTILIZATION, Double.toString(share)));
+            config.pageMegabytes().ifPresent(page -> environment.put(PAGE, Integer.toString(page)));
         } else {
             unset.addAll(OWN);
         }
-        environment.putAll(settings.environment().getOrDefault(name, Map.of()));
+        environment.putAll(own(name));
         unset.removeAll(environment.keySet());
-        return new StartedServer.Variant(Map.of("model", settings.model().path()), environment, unset);
+        return new StartedServer.Variant(Map.of("model", model.path()), environment, unset);
     }
 
     @Override
@@ -240,10 +213,10 @@ public final class KvcachedOverhead implements Preset {
                     + " requests a second, overhead is not told: there kvcached may well win, because it allocates as"
                     + " it goes.");
         }
-        if (settings.pairs() == 1) {
+        if (values.whole("pairs") == 1) {
             lines.add("This is a single pair: a difference may be that of two processes. Measure more by --pairs.");
         }
-        if (settings.environment().values().stream().anyMatch(each -> each.containsKey(BLOCKING))) {
+        if (environment.values().stream().anyMatch(each -> each.containsKey(BLOCKING))) {
             lines.add(BLOCKING + " is set: what is measured is not what runs without it.");
         }
         lines.add("Set them beside each other by 'holdfast loadtest compare baseline.json kvcached.json'.");
@@ -309,7 +282,7 @@ public final class KvcachedOverhead implements Preset {
         return ResultJson.with(
                 new ResultFile(
                         ended.results().suite(),
-                        settings.model().name(),
+                        model.name(),
                         ended.results().startedAt(),
                         ended.results().environment(),
                         results),

@@ -1,41 +1,38 @@
 package io.holdfast.workbench.preset;
 
+import io.holdfast.loadtest.FileTrouble;
+import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.client.StartedServer;
 import io.holdfast.loadtest.journal.EngineFacts;
 import io.holdfast.loadtest.measure.ResultFile;
+import io.holdfast.workbench.load.LoadFolder;
 import io.holdfast.workbench.load.LoadLeg;
 import io.holdfast.workbench.load.Suite;
-import java.time.Duration;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
-/** A load test that is known by a name. */
+/** A load test that is known by a name, with the values of its parameters. */
 public interface Preset {
-    /** Longer than any answer that somebody waits for. */
-    Duration LONG = Duration.ofMinutes(20);
+    Definition definition();
 
     /** Name in files and plans. */
-    String name();
+    default String name() {
+        return definition().name();
+    }
 
     /** Returns settings of all its legs, by name. */
     default Map<String, String> settings() {
         return Map.of();
     }
 
-    /** Its legs in the order in which they run, on such a server; the same facts give the same legs. */
+    /** Its legs in the order in which they run; the same facts give the same legs. */
     List<Suite.Leg> legs(EngineFacts facts);
-
-    /** Requests that warm up each life of the server, beside those that a load has of its own. */
-    default int warmUps() {
-        return 0;
-    }
-
-    /** Returns the time between two legs in which nothing is sent. */
-    default Duration cooldown() {
-        return Duration.ZERO;
-    }
 
     /** Returns true if legs differ in how the server is started, so that somebody has to start it. */
     default boolean needsToStart() {
@@ -50,28 +47,6 @@ public interface Preset {
     /** Returns the server that a leg is sent to; consecutive legs with the same one share its process. */
     default Life life(Suite.Leg leg) {
         return Life.ANY;
-    }
-
-    /**
-     * Returns true if it is about single tokens, so that they are sent by their ids unless the user chooses otherwise.
-     */
-    default boolean countsTokens() {
-        return false;
-    }
-
-    /**
-     * Returns true if it is about the content of chats, so that they are sent as chats unless the user chooses
-     * otherwise.
-     */
-    default boolean chats() {
-        return false;
-    }
-
-    /**
-     * The most that a request may take; a server that is far behind takes minutes, and is to be told of all the same.
-     */
-    default Duration requestTimeout() {
-        return LONG;
     }
 
     /** Computes what is kept beside the raw data, once all legs are there. */
@@ -109,6 +84,22 @@ public interface Preset {
             files = Collections.unmodifiableMap(new LinkedHashMap<>(files));
             lines = List.copyOf(lines);
             problems = List.copyOf(problems);
+        }
+
+        /** Writes the files into a folder, and beside the legs the sentences that a reader of them needs. */
+        public void write(Path folder) {
+            LoadFolder.writeFindings(
+                    folder,
+                    Stream.concat(lines.stream().filter(LoadFlags::isIn), problems.stream())
+                            .toList());
+            files.forEach((name, text) -> {
+                try {
+                    Files.writeString(folder.resolve(name), text);
+                } catch (IOException e) {
+                    throw new LoadTestException(
+                            "The file " + folder.resolve(name) + " cannot be written: " + FileTrouble.why(e) + ".", e);
+                }
+            });
         }
     }
 }

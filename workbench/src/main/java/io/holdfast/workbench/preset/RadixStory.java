@@ -78,38 +78,23 @@ record RadixStory(
                 int answer = record.completionTokens().orElse(1);
                 long kept = (long) (prompt + Math.max(0, answer - 1)) / page * page;
                 long fresh = Math.max(0, kept - cached);
+                long after = Math.min(capacity.orElse(Long.MAX_VALUE), used + fresh);
                 prompts += prompt;
                 computed += fresh;
                 number++;
                 if (!flood) {
-                    long after = Math.min(capacity.orElse(Long.MAX_VALUE), used + fresh);
+                    HitClass hit = HitClass.of(prompt, cached, page);
+                    OptionalDouble ttft = record.ttftMillis();
                     told.add(new Told(
-                            number,
-                            part.name(),
-                            0,
-                            prompt,
-                            cached,
-                            HitClass.of(prompt, cached, page),
-                            record.ttftMillis(),
-                            used,
-                            after,
-                            used + fresh - after));
-                    used = after;
+                            number, part.name(), 0, prompt, cached, hit, ttft, used, after, used + fresh - after));
                 }
+                used = after;
             }
             if (flood) {
-                used = Math.min(capacity.orElse(Long.MAX_VALUE), before + computed);
-                told.add(new Told(
-                        number,
-                        part.name(),
-                        part.requests().size(),
-                        prompts,
-                        0,
-                        HitClass.MISS,
-                        OptionalDouble.empty(),
-                        before,
-                        used,
-                        before + computed - used));
+                int size = part.requests().size();
+                long gone = before + computed - used;
+                OptionalDouble none = OptionalDouble.empty();
+                told.add(new Told(number, part.name(), size, prompts, 0, HitClass.MISS, none, before, used, gone));
             }
         }
         Map<HitClass, Integer> counts = new EnumMap<>(HitClass.class);

@@ -9,8 +9,8 @@ import io.holdfast.loadtest.measure.ResultFile;
 import io.holdfast.workbench.load.DrawnLoad;
 import io.holdfast.workbench.load.LoadLeg;
 import io.holdfast.workbench.load.Recipe;
-import io.holdfast.workbench.load.RecipeFile;
 import io.holdfast.workbench.load.Suite;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -18,6 +18,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
@@ -25,71 +26,52 @@ import java.util.stream.IntStream;
  * Five workloads that an inference server is judged by: one request at a time, a steady stream, a burst, long prompts
  * among short ones, prompts that begin alike.
  */
-public final class Serving implements Preset {
-    /** Name of all workloads together. */
-    public static final String ALL = "all";
-
-    private static final String LOADS = "serving.yaml";
+final class Serving implements Preset {
+    private static final String ALL = "all";
+    private static final Pattern SET = Pattern.compile("([a-z_]+):([a-z][a-z0-9-]*)=(.*)");
     private static final int MOMENTS = 10;
 
-    private final Settings settings;
+    private final Values values;
     private final List<Recipe> recipes;
+    private final Map<String, Map<String, String>> serverValues;
+    private final List<ResultFile> beside;
 
-    /**
-     * Choices of a user.
-     *
-     * @param workload a name, or {@link #ALL}
-     * @param most requests of a workload that are sent; above the largest all of them are
-     * @param phase what the server's state is called, where it is one of several that are compared
-     * @param serverValues by workload: values for the server's command that this workload has of its own
-     * @param beside results of other models, shown in columns of their own
-     */
-    public record Settings(
-            String workload,
-            long seed,
-            int most,
-            Optional<String> phase,
-            Map<String, Map<String, String>> serverValues,
-            List<ResultFile> beside) {
-        public Settings {
-            serverValues = Map.copyOf(serverValues);
-            beside = List.copyOf(beside);
-        }
-    }
-
-    public Serving(Settings settings) {
-        this.settings = settings;
-        List<Recipe> all = RecipeFile.ofResource(Serving.class, LOADS);
+    Serving(Values values) {
+        this.values = values;
+        List<Recipe> all = values.recipes();
+        String workload = values.text("workload");
         this.recipes = all.stream()
-                .filter(recipe ->
-                        settings.workload().equals(ALL) || recipe.name().equals(settings.workload()))
-                .map(recipe -> Recipes.atMost(settings.most(), Recipes.seeded(settings.seed(), recipe)))
+                .filter(recipe -> workload.equals(ALL) || recipe.name().equals(workload))
                 .toList();
-        Set<String> names = all.stream().map(Recipe::name).collect(Collectors.toSet());
-        String known = all.stream().map(Recipe::name).collect(Collectors.joining(", "));
+        List<String> names = all.stream().map(Recipe::name).toList();
+        String known = String.join(", ", names);
         if (recipes.isEmpty()) {
             throw new LoadTestException(
-                    "There is no workload '" + settings.workload() + "'; there are " + ALL + ", " + known + ".");
+                    "There is no workload '" + workload + "'; there are " + ALL + ", " + known + ".");
         }
-        settings.serverValues().keySet().stream()
+        this.serverValues = values.byOwner("workload-set", SET);
+        serverValues.keySet().stream()
                 .filter(name -> !names.contains(name))
                 .findFirst()
                 .ifPresent(name -> {
                     throw new LoadTestException(
                             "A server setting is for the workload '" + name + "'; there are " + known + ".");
                 });
+        this.beside = values.all("beside").stream()
+                .map(file -> ResultFile.read(Path.of(file)))
+                .toList();
     }
 
     @Override
-    public String name() {
-        return "serving";
+    public Definition definition() {
+        return values.definition();
     }
 
     @Override
     public Map<String, String> settings() {
         Map<String, String> all = new LinkedHashMap<>();
-        all.put("seed", Long.toString(settings.seed()));
-        settings.phase().ifPresent(phase -> all.put("phase", phase));
+        all.put("seed", values.text("seed"));
+        values.given("phase").ifPresent(phase -> all.put("phase", phase));
         return all;
     }
 
@@ -107,12 +89,12 @@ public final class Serving implements Preset {
     }
 
     private Map<String, String> own(String workload) {
-        return settings.serverValues().getOrDefault(workload, Map.of());
+        return serverValues.getOrDefault(workload, Map.of());
     }
 
     @Override
     public boolean needsToStart() {
-        return !settings.serverValues().isEmpty();
+        return !serverValues.isEmpty();
     }
 
     @Override
@@ -149,11 +131,11 @@ public final class Serving implements Preset {
             said.addAll(result.notes());
             remarks.put(leg.id(), said);
         }
-        List<ResultFile> columns = new ArrayList<>(settings.beside());
+        List<ResultFile> columns = new ArrayList<>(beside);
         columns.add(ended.results());
         Map<String, String> files = new LinkedHashMap<>();
         files.put(ended.stamped() + ".json", ended.results().text());
-        files.put("report.md", ServingReport.of(columns, remarks, settings.phase()));
+        files.put("report.md", ServingReport.of(columns, remarks, values.given("phase")));
         return new Outcome(files, lines, List.of());
     }
 

@@ -12,9 +12,6 @@ import io.holdfast.workbench.load.DrawnLoad;
 import io.holdfast.workbench.load.LoadFolder;
 import io.holdfast.workbench.load.LoadLeg;
 import io.holdfast.workbench.load.Recipe;
-import io.holdfast.workbench.load.Recipe.Part;
-import io.holdfast.workbench.load.Recipe.Range;
-import io.holdfast.workbench.load.Recipe.Share;
 import io.holdfast.workbench.load.Suite;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -35,12 +32,20 @@ import java.util.concurrent.Executor;
  * model, then two, and so on, until one of them fails or is too slow.
  */
 public final class SeveralModels {
+    /** Name of the preset whose loads climb. */
+    public static final String BENEFIT = "latency-benefit";
+
+    /** Name of the preset that asks more and more models. */
+    public static final String CAPACITY = "multi-model";
+
     /** Share of a model's requests that have to keep the limits. */
     private static final double GOOD_ENOUGH = 0.95;
 
+    /** The most that a request may take: a server that is far behind takes minutes. */
+    public static final Duration REQUEST_TIMEOUT = Duration.ofMinutes(20);
+
+    private final Values values;
     private final BenchConfig config;
-    private final long seed;
-    private final int most;
 
     /**
      * A server with the clock that it is measured by.
@@ -49,22 +54,62 @@ public final class SeveralModels {
      */
     public record Seat(EngineUnderTest engine, RunClock clock, ColdLegs cold) {}
 
-    /**
-     * Takes the models of a configuration.
-     *
-     * @param most requests of a model
-     */
-    public SeveralModels(BenchConfig config, long seed, int most) {
+    /** Takes the models of a configuration. */
+    public SeveralModels(Values values, BenchConfig config) {
+        this.values = values;
         this.config = config;
-        this.seed = seed;
-        this.most = most;
+    }
+
+    /** Sends legs at once, and returns what became of each. */
+    public interface Sender {
+        List<LoadLeg> send(List<Suite.Leg> legs);
+    }
+
+    /** Name in files and plans. */
+    public String name() {
+        return values.definition().name();
+    }
+
+    /** Returns all legs that may be sent, for a plan. */
+    public List<Suite.Leg> legs() {
+        Map<String, Suite.Leg> legs = new LinkedHashMap<>();
+        groups().forEach(group -> group.forEach(leg -> legs.put(leg.id(), leg)));
+        return List.copyOf(legs.values());
+    }
+
+    private List<List<Suite.Leg>> groups() {
+        return name().equals(BENEFIT) ? List.of(ramps(values.span("stagger"))) : steps();
+    }
+
+    /**
+     * Sends the legs, those of a group at once, and returns what is to be told of them.
+     *
+     * @param slo limits of a request
+     */
+    public List<String> run(Optional<Slo> slo, Sender sender) {
+        List<List<Suite.Leg>> groups = groups();
+        if (name().equals(BENEFIT)) {
+            List<LoadLeg> _ = sender.send(groups.getFirst());
+            return List.of("Run it on the other servers as well, and set both files beside each other by 'holdfast"
+                    + " loadtest compare'.");
+        }
+        int fit = 0;
+        Optional<String> why = Optional.empty();
+        for (List<Suite.Leg> step : groups) {
+            why = tooMany(sender.send(step), slo);
+            if (why.isPresent()) {
+                break;
+            }
+            fit++;
+        }
+        return told(fit, groups.size(), why, values.given("split").map(Integer::valueOf));
     }
 
     /**
      * The legs in which the rate of each model climbs from the lowest of the file to the highest, each model later by
      * that.
      */
-    public List<Suite.Leg> ramps(Duration stagger) {
+    List<Suite.Leg> ramps(Duration stagger) {
         double least = config.rates().stream().min(Double::compare).orElseThrow();
         double highest = config.rates().stream().max(Double::compare).orElseThrow();
         List<Suite.Leg> legs = new ArrayList<>();
@@ -76,7 +121,7 @@ public final class SeveralModels {
     }
 
     /** The legs of one model, of two, and so on up to all of the file, at the lowest rate of the file. */
-    public List<List<Suite.Leg>> steps() {
+    List<List<Suite.Leg>> steps() {
         double rate = config.rates().stream().min(Double::compare).orElseThrow();
         List<List<Suite.Leg>> steps = new ArrayList<>();
         for (int number = 1; number <= config.models().size(); number++) {
@@ -89,26 +134,23 @@ public final class SeveralModels {
     }
 
     private Suite.Leg leg(String step, BenchConfig.Model model, String arrivals, Duration pause) {
-        Recipe recipe = new Recipe(
-                step + model.name(),
-                "",
-                seed,
-                Map.of(),
-                List.of(new Part(
-                        "load",
-                        true,
-                        Math.min(most, config.requests()),
-                        Optional.empty(),
-                        List.of(new Share(1, Range.of(config.inputTokens()))),
-                        Range.of(config.outputTokens()),
+        Recipe recipe = values.loads(Map.of(
+                        "leg",
+                        step + model.name(),
+                        "most",
+                        Math.min(values.limit("requests"), config.requests()),
+                        "input",
+                        config.inputTokens(),
+                        "output",
+                        config.outputTokens(),
+                        "arrivals",
                         arrivals,
-                        Optional.empty(),
-                        List.of(),
-                        false,
-                        pause)));
+                        "pause",
+                        pause.toMillis()))
+                .getFirst();
         return new Suite.Leg(
                 step + model.name(),
-                DrawnLoad.of(Recipes.seeded(seed, recipe)),
+                DrawnLoad.of(recipe.seededByName(values.seed())),
                 Map.of("model", model.path(), "port", Integer.toString(model.port()), "arrivals", arrivals));
     }
 
@@ -135,7 +177,7 @@ public final class SeveralModels {
     }
 
     /** Why models that were asked at once are too many, in a sentence; absent where they fit. */
-    public static Optional<String> tooMany(List<LoadLeg> legs, Optional<Slo> slo) {
+    static Optional<String> tooMany(List<LoadLeg> legs, Optional<Slo> slo) {
         for (LoadLeg leg : legs) {
             List<RequestRecord> requests = leg.measured();
             Map<String, Integer> failures = leg.failures();
@@ -167,7 +209,7 @@ public final class SeveralModels {
     /**
      * Returns the results of the steps and how many models fit, with the ratio to another number where there is one.
      */
-    public static List<String> told(int fit, int all, Optional<String> why, Optional<Integer> split) {
+    static List<String> told(int fit, int all, Optional<String> why, Optional<Integer> split) {
         List<String> lines = new ArrayList<>();
         why.ifPresent(lines::add);
         lines.add(fit + " of " + all + " models fit"
@@ -176,12 +218,5 @@ public final class SeveralModels {
                 .ifPresent(other -> lines.add(String.format(
                         Locale.ROOT, "Against %d with a fixed split that is %.1fx.", other, (double) fit / other)));
         return lines;
-    }
-
-    /** All legs by their ids, for a plan. */
-    public static List<Suite.Leg> all(List<List<Suite.Leg>> steps) {
-        Map<String, Suite.Leg> legs = new LinkedHashMap<>();
-        steps.forEach(step -> step.forEach(leg -> legs.put(leg.id(), leg)));
-        return List.copyOf(legs.values());
     }
 }

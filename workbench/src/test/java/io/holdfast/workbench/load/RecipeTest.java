@@ -37,7 +37,7 @@ final class RecipeTest {
     void sameRecipe_isTheSameLoad_andAnotherSeedIsNot() {
         Recipe recipe = one(MIXED);
         assertThat(DrawnLoad.of(recipe).id()).isEqualTo(DrawnLoad.of(one(MIXED)).id());
-        assertThat(DrawnLoad.of(recipe.withSeed(8)).id())
+        assertThat(DrawnLoad.of(recipe.seededByName(8)).id())
                 .isNotEqualTo(DrawnLoad.of(recipe).id());
     }
 

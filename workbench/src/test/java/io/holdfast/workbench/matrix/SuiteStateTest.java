@@ -304,7 +304,7 @@ final class SuiteStateTest {
                 Suite.Between.nothing(),
                 new TimeLeft(legs),
                 legs.stream().map(Suite.Leg::id).toList(),
-                Optional.of(Duration.ofSeconds(5)),
+                new Pace.Limits(Duration.ZERO, Optional.of(Duration.ofSeconds(5))),
                 clock,
                 told::add);
         assertThat(pace.goesOn(legs.getFirst())).isTrue();

@@ -23,7 +23,7 @@ final class FixedLoadsTest {
 
     @Test
     void simple_sendsTheSameHundredAtOnce_andPrintsTwoLines() {
-        FixedLoads simple = FixedLoads.simple(100);
+        Preset simple = VirtualPreset.preset("simple");
         VirtualPreset ran = VirtualPreset.run(simple, VirtualPreset.server(65_536, 16), folder.resolve("a"));
         LoadLeg leg = ran.leg("simple");
         long firstAnswer =
@@ -40,7 +40,7 @@ final class FixedLoadsTest {
                         assertThat(message.content()).isEqualTo("Hello!");
                     });
                 });
-        assertThat(simple.requestTimeout()).isEqualTo(Duration.ofMinutes(2));
+        assertThat(simple.definition().requestTimeout()).isEqualTo(Duration.ofMinutes(2));
         assertThat(ran.outcome().lines()).hasSize(2);
         assertThat(ran.outcome().lines().getFirst()).matches("Completed 100 requests in \\d+\\.\\d\\ds");
         assertThat(ran.outcome().lines().getLast()).matches("Throughput: \\d+\\.\\d\\d req/s");
@@ -55,7 +55,7 @@ final class FixedLoadsTest {
                 new Speed(40, 10_000, 1_000, 1),
                 1,
                 new HttpFault.EmptyOutputs(50));
-        VirtualPreset ran = VirtualPreset.run(FixedLoads.simple(100), server, folder.resolve("a"));
+        VirtualPreset ran = VirtualPreset.run(VirtualPreset.preset("simple"), server, folder.resolve("a"));
         long answered = ran.leg("simple").measured().stream()
                 .filter(RequestRecord::isOk)
                 .count();
@@ -68,7 +68,9 @@ final class FixedLoadsTest {
     @Test
     void story_tellsTheStagesOfOneRequest() {
         VirtualPreset ran = VirtualPreset.run(
-                FixedLoads.baselineStory(42, DEEP ? 100 : 10), VirtualPreset.server(131_072, 16), folder.resolve("a"));
+                VirtualPreset.preset("baseline-story", "requests=" + (DEEP ? 100 : 10)),
+                VirtualPreset.server(131_072, 16),
+                folder.resolve("a"));
         LoadLeg leg = ran.leg("baseline-story");
         assertThat(leg.measured())
                 .hasSize(DEEP ? 100 : 10)
@@ -87,7 +89,7 @@ final class FixedLoadsTest {
 
     @Test
     void story_asksForAsManyAsItWasToldTo() {
-        assertThat(FixedLoads.baselineStory(42, 10)
+        assertThat(VirtualPreset.preset("baseline-story", "requests=10")
                         .legs(VirtualPreset.server(131_072, 16).engine().facts())
                         .getFirst()
                         .load()
@@ -98,7 +100,7 @@ final class FixedLoadsTest {
     @Test
     void negativeLoads_leaveNothingToGain() {
         VirtualPreset ran = VirtualPreset.run(
-                FixedLoads.negative(42, DEEP ? Integer.MAX_VALUE : 60),
+                VirtualPreset.preset("negative", "requests=" + (DEEP ? Integer.MAX_VALUE : 60)),
                 VirtualPreset.server(262_144, 16, new Speed(5, 1_000, 1_000, 1)),
                 folder.resolve("a"));
         assertThat(ran.outcome().lines())

@@ -19,6 +19,7 @@ import io.holdfast.workbench.load.Suite;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -128,7 +129,7 @@ final class KvcachedOverheadTest {
                 .hasMessageContaining("both have it alike or neither");
         assertThatThrownBy(() -> overhead(1, 10, Map.of("kvcached", Map.of("CUDA_LAUNCH_BLOCKING", "1"))))
                 .hasMessageContaining("both have it alike or neither");
-        assertThatThrownBy(() -> overhead(1, 10, Map.of("other", Map.of())))
+        assertThatThrownBy(() -> overhead(1, 10, Map.of("other", Map.of("A", "b"))))
                 .hasMessage("There is no variant 'other'; there are baseline and kvcached.");
     }
 
@@ -227,7 +228,9 @@ final class KvcachedOverheadTest {
 
     private static KvcachedOverhead overhead(int pairs, int most, Map<String, Map<String, String>> environment) {
         BenchConfig config = BenchConfig.of("bench-config.yaml", GUIDE);
-        return new KvcachedOverhead(new KvcachedOverhead.Settings(
-                config, config.models().getFirst(), 42, "poisson", pairs, most, environment));
+        List<String> values = new ArrayList<>(List.of("config=x", "pairs=" + pairs, "requests=" + most));
+        environment.forEach((variant, variables) ->
+                variables.forEach((name, value) -> values.add("variant-env=" + variant + ":" + name + "=" + value)));
+        return new KvcachedOverhead(VirtualPreset.values("kvcached-overhead", values.toArray(String[]::new)), config);
     }
 }

@@ -1,22 +1,26 @@
 package io.holdfast.workbench.preset;
 
+import static io.holdfast.workbench.preset.VirtualPreset.preset;
+import static io.holdfast.workbench.preset.VirtualPreset.values;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.holdfast.workbench.load.ColdLegs;
+import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.workbench.load.LoadFolder;
+import io.holdfast.workbench.matrix.Pace;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalInt;
-import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 final class PresetsTest {
@@ -40,25 +44,21 @@ final class PresetsTest {
             benchmark: {request_rates: [8], num_requests: 4, input_len: 64, output_len: 4}
             """);
         return List.of(
-                new Serving(new Serving.Settings("baseline", 42, 2, Optional.empty(), Map.of(), List.of())),
-                new Radix(new Radix.Settings(42, 10, OptionalInt.of(1), Radix.Settings.ORDER, OptionalLong.empty())),
-                new KvcachedOverhead(new KvcachedOverhead.Settings(
-                        config, config.models().getFirst(), 42, "constant", 1, 4, Map.of())),
-                FixedLoads.baselineStory(42, 2),
-                FixedLoads.simple(4),
-                FixedLoads.negative(42, 4));
+                preset("serving", "workload=baseline", "requests=2"),
+                preset("radix", "requests=10", "output-tokens=1"),
+                new KvcachedOverhead(values("kvcached-overhead", "config=x", "arrivals=constant"), config),
+                preset("baseline-story", "requests=2"),
+                preset("simple", "requests=4"),
+                preset("negative", "requests=4"));
     }
 
     @ParameterizedTest
     @MethodSource("presets")
     void preset_leavesTheFilesThatTheListNames(Preset preset) throws IOException {
         VirtualPreset.run(preset, VirtualPreset.server(16_384, 16), folder.resolve("a"));
-        Presets.Entry entry = Presets.all().stream()
-                .filter(each -> each.name().equals(preset.name()))
-                .findFirst()
-                .orElseThrow();
         TreeSet<String> expected = new TreeSet<>(List.of("plan.json", "legs"));
-        entry.leaves()
+        preset.definition()
+                .leaves()
                 .forEach(name -> expected.add(name.replace("MODEL", "a-model").replace("TIME", "20261122_101112")));
         TreeSet<String> there = new TreeSet<>();
         try (var files = Files.list(folder.resolve("a"))) {
@@ -73,7 +73,7 @@ final class PresetsTest {
         assertThat(presets())
                 .extracting(Preset::name)
                 .containsExactlyElementsOf(Presets.all().stream()
-                        .map(Presets.Entry::name)
+                        .map(Definition::name)
                         .filter(name -> !ELSEWHERE.contains(name))
                         .toList());
     }
@@ -89,23 +89,49 @@ final class PresetsTest {
 
     @Test
     void legs_goOnWithWarmUpsAndRest_whenResumed() throws IOException {
-        Preset serving = new Serving(new Serving.Settings(Serving.ALL, 42, 2, Optional.empty(), Map.of(), List.of()));
+        Preset serving = preset("serving", "requests=2");
         VirtualPreset ran = VirtualPreset.run(serving, VirtualPreset.server(65_536, 16), folder.resolve("a"));
         Files.delete(folder.resolve("a/legs/chunked_prefill.jsonl"));
         var server = VirtualPreset.server(65_536, 16);
         LoadFolder again = LoadFolder.open(folder.resolve("a"));
-        PresetRun run = new PresetRun(
-                serving,
-                server.engine(),
-                variant -> {},
-                server.clock(),
-                VirtualPreset.quiet(),
-                PresetRun.Pace.of(serving),
-                ColdLegs.asFound());
-        again.refuseOtherThan(run.plan(Map.of()));
-        run.run(again);
+        again.refuseOtherThan(VirtualPreset.plan(serving, server));
+        VirtualPreset.go(
+                serving, server, again, 0, new Pace.Limits(Duration.ZERO, Optional.empty()), new ArrayList<>());
         assertThat(again.legs()).hasSize(5);
         assertThat(again.legs().get(3).loadId())
                 .isEqualTo(ran.leg("chunked_prefill").loadId());
+    }
+
+    /** What is not declared is refused with what there is, and a number outside its range with the range. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "radix|reqests=5|The preset radix has no parameter 'reqests' (did you mean requests?); it has"
+                        + " requests,",
+                "radix|nosuch=5|The preset radix has no parameter 'nosuch'; it has requests,",
+                "radix|5|'5' is no parameter of radix; write NAME=VALUE with one of requests,",
+                "radix|requests=0|--requests is 0; write 1 to 100000.",
+                "radix|requests=x|--requests is 'x'; write a whole number.",
+                "radix|requests=1 requests=2|--requests is given more than once; write it once.",
+                "serving|requests=0|--requests is 0; write at least 1.",
+                "serving|workload-set=blocks=3|--workload-set is 'blocks=3'; write WORKLOAD:NAME=VALUE, as",
+                "kvcached-overhead|pairs=2|--config is missing; write --config FILE.",
+                "kvcached-overhead|config=c pairs=2 pairs=3|--pairs is given more than once"
+            })
+    void values_areHeldToTheirDefinition(String name, String given, String sentence) {
+        assertThatThrownBy(() -> preset(name, given.split(" ", -1)))
+                .isInstanceOf(LoadTestException.class)
+                .hasMessageStartingWith(sentence);
+    }
+
+    @Test
+    void formerNames_areReadAsThoseOfNow() {
+        assertThat(values("baseline-story", "prompt-len=7").whole("prompt-tokens"))
+                .isEqualTo(7);
+        assertThat(values("staggered").span("delay")).hasSeconds(2);
+        assertThat(Presets.all())
+                .allSatisfy(each -> assertThat(each.parameters())
+                        .allSatisfy(parameter -> assertThat(parameter.help()).endsWith(".")));
     }
 }

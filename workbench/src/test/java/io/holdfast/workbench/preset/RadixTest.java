@@ -150,8 +150,9 @@ final class RadixTest {
         assertThat(HitClass.of(prompt, cached, page)).isEqualTo(expected);
     }
 
-    private static Radix radix(int requests, String... order) {
-        return new Radix(new Radix.Settings(42, requests, OptionalInt.of(4), List.of(order), OptionalLong.empty()));
+    private static Preset radix(int requests, String... order) {
+        return VirtualPreset.preset(
+                "radix", "requests=" + requests, "output-tokens=4", "order=" + String.join(",", order));
     }
 
     private static EngineFacts facts(OptionalLong capacity) {

@@ -23,6 +23,7 @@ import io.holdfast.workbench.load.LoadRun;
 import io.holdfast.workbench.load.Recipe;
 import io.holdfast.workbench.load.Recipe.Range;
 import io.holdfast.workbench.load.Suite;
+import io.holdfast.workbench.matrix.Pace;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -39,6 +40,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 final class ServingTest {
     private static final boolean DEEP = "deep".equals(System.getProperty("holdfast.scale", "slice"));
+
+    private static final String ALL = "all";
 
     @TempDir
     Path folder;
@@ -107,7 +110,7 @@ final class ServingTest {
     void workloads_haveNoTextInCommon() {
         Set<List<Integer>> beginnings = new HashSet<>();
         int requests = 0;
-        for (Suite.Leg leg : serving(Serving.ALL, Integer.MAX_VALUE).legs(EngineFacts.unknown())) {
+        for (Suite.Leg leg : serving(ALL, Integer.MAX_VALUE).legs(EngineFacts.unknown())) {
             for (LoadRequest request : leg.load().requests()) {
                 if (request.length() <= 1024) {
                     int[] tokens = request.tokens();
@@ -123,7 +126,7 @@ final class ServingTest {
     void allWorkloads_leaveTheirTables() {
         int most = DEEP ? Integer.MAX_VALUE : 12;
         VirtualPreset ran =
-                VirtualPreset.run(serving(Serving.ALL, most), VirtualPreset.server(65_536, 16), folder.resolve("a"));
+                VirtualPreset.run(serving(ALL, most), VirtualPreset.server(65_536, 16), folder.resolve("a"));
         assertThat(ran.legs())
                 .extracting(LoadLeg::id)
                 .containsExactly(
@@ -236,24 +239,20 @@ final class ServingTest {
         assertThat(result.measures().of(Metric.percentile(Quantity.E2E, 99)).orElseThrow())
                 .isGreaterThan(120_000);
         assertThat(ran.outcome().lines()).anyMatch(line -> line.startsWith("chunked_prefill: SATURATED: "));
-        assertThat(serving("chunked_prefill", 48).requestTimeout()).isGreaterThan(Duration.ofMinutes(10));
+        assertThat(serving("chunked_prefill", 48).definition().requestTimeout()).isGreaterThan(Duration.ofMinutes(10));
     }
 
     @Test
     void server_isBegunAnewForAWorkloadWithSettingsOfItsOwn() {
-        Serving serving = new Serving(new Serving.Settings(
-                Serving.ALL,
-                42,
-                2,
-                Optional.of("paged"),
-                Map.of("prefix_caching", Map.of("blocks", "1536")),
-                List.of()));
+        Preset serving =
+                VirtualPreset.preset("serving", "requests=2", "phase=paged", "workload-set=prefix_caching:blocks=1536");
         assertThat(serving.needsToStart()).isTrue();
         VirtualPreset ran = VirtualPreset.run(
                 serving,
                 VirtualPreset.server(65_536, 16),
                 folder.resolve("a"),
-                new PresetRun.Pace(3, Duration.ofSeconds(10), Optional.empty()));
+                3,
+                new Pace.Limits(Duration.ofSeconds(10), Optional.empty()));
         assertThat(ran.started()).hasSize(2);
         assertThat(ran.started().getLast().values()).containsExactly(Map.entry("blocks", "1536"));
         assertThat(ran.leg("prefix_caching").settings()).containsEntry("server.blocks", "1536");
@@ -266,14 +265,16 @@ final class ServingTest {
 
     @Test
     void timeIsUp_leavesWhatIsOver_andTheRestRunsLater() {
-        Serving serving = serving(Serving.ALL, 2);
+        Preset serving = serving(ALL, 2);
         var server = VirtualPreset.server(65_536, 16);
-        assertThatThrownBy(() -> VirtualPreset.run(
-                        serving,
-                        server,
-                        folder.resolve("a"),
-                        new PresetRun.Pace(0, Duration.ZERO, Optional.of(Duration.ofMillis(100)))))
-                .isInstanceOf(PresetRun.TimeIsUp.class);
+        LoadFolder begun = LoadFolder.create(folder.resolve("a"), VirtualPreset.plan(serving, server));
+        VirtualPreset.go(
+                serving,
+                server,
+                begun,
+                0,
+                new Pace.Limits(Duration.ZERO, Optional.of(Duration.ofMillis(100))),
+                new ArrayList<>());
         assertThat(LoadFolder.open(folder.resolve("a")).missing()).hasSize(4);
     }
 
@@ -373,7 +374,7 @@ final class ServingTest {
                 .load();
     }
 
-    private static Serving serving(String workload, int most) {
-        return new Serving(new Serving.Settings(workload, 42, most, Optional.empty(), Map.of(), List.of()));
+    private static Preset serving(String workload, int most) {
+        return VirtualPreset.preset("serving", "workload=" + workload, "requests=" + most);
     }
 }

@@ -22,7 +22,8 @@ final class SeveralModelsTest {
         models: [{name: a, path: org/a, port: 8001}, {name: b, path: org/b, port: 8002}]
         benchmark: {request_rates: [1, 8], num_requests: 30, input_len: 128, output_len: 16}
         """);
-    private static final SeveralModels MODELS = new SeveralModels(CONFIG, 42, 1000);
+    private static final SeveralModels MODELS =
+            new SeveralModels(VirtualPreset.values("multi-model", "config=x"), CONFIG);
 
     @TempDir
     Path folder;
@@ -43,11 +44,8 @@ final class SeveralModelsTest {
 
     @Test
     void steps_addAModelEach_withTheirOwnRequests() {
-        List<List<Suite.Leg>> steps = MODELS.steps();
-        assertThat(SeveralModels.all(steps))
-                .extracting(Suite.Leg::id)
-                .containsExactly("models1/a", "models2/a", "models2/b");
-        assertThat(SeveralModels.all(steps).stream().map(leg -> leg.load().id()).distinct())
+        assertThat(MODELS.legs()).extracting(Suite.Leg::id).containsExactly("models1/a", "models2/a", "models2/b");
+        assertThat(MODELS.legs().stream().map(leg -> leg.load().id()).distinct())
                 .hasSize(3);
     }
 

@@ -6,10 +6,10 @@ import io.holdfast.loadtest.measure.ResultFile;
 import io.holdfast.loadtest.run.VirtualServer;
 import io.holdfast.rules.engine.Speed;
 import io.holdfast.rules.sglang.SglangSettings;
-import io.holdfast.workbench.load.ColdLegs;
 import io.holdfast.workbench.load.LoadFolder;
 import io.holdfast.workbench.load.LoadLeg;
 import io.holdfast.workbench.load.Suite;
+import io.holdfast.workbench.matrix.Pace;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -37,17 +37,29 @@ record VirtualPreset(
         return server(capacity, page, new Speed(40, 10_000, 1_000, 1));
     }
 
-    static VirtualPreset run(Preset preset, VirtualServer server, Path place) {
-        return run(preset, server, place, PresetRun.Pace.of(preset));
+    /** The preset with these values of its parameters, as {@code requests=5}. */
+    static Preset preset(String name, String... values) {
+        return Presets.of(values(name, values));
     }
 
-    static VirtualPreset run(Preset preset, VirtualServer server, Path place, PresetRun.Pace pace) {
+    static Values values(String name, String... values) {
+        Definition definition = Presets.named(name);
+        return Values.of(definition, Values.parse(definition, List.of(values)));
+    }
+
+    static VirtualPreset run(Preset preset, VirtualServer server, Path place) {
+        return run(
+                preset,
+                server,
+                place,
+                preset.definition().warmUps(),
+                new Pace.Limits(preset.definition().cooldown(), Optional.empty()));
+    }
+
+    static VirtualPreset run(Preset preset, VirtualServer server, Path place, int warmUps, Pace.Limits limits) {
         List<StartedServer.Variant> started = new ArrayList<>();
-        PresetRun run = new PresetRun(
-                preset, server.engine(), started::add, server.clock(), new Quiet(), pace, ColdLegs.asFound());
-        LoadFolder.Plan plan = run.plan(Map.of());
-        LoadFolder folder = LoadFolder.create(place, plan);
-        run.run(folder);
+        LoadFolder folder = LoadFolder.create(place, plan(preset, server));
+        go(preset, server, folder, warmUps, limits, started);
         ResultFile results = new ResultFile(
                 preset.name(),
                 "a model",
@@ -61,12 +73,27 @@ record VirtualPreset(
                 .toString();
         Preset.Outcome outcome = preset.outcome(new Preset.Ended(
                 folder.legs(), results, server.engine().facts(), json.substring(0, json.length() - 5)));
-        PresetRun.write(place, outcome);
+        outcome.write(place);
         return new VirtualPreset(folder, folder.legs(), results, outcome, started);
     }
 
-    static Suite.Watcher quiet() {
-        return new Quiet();
+    static LoadFolder.Plan plan(Preset preset, VirtualServer server) {
+        return Suite.plan(
+                preset.name(), preset.settings(), preset.legs(server.engine().facts()));
+    }
+
+    /** Runs what a folder lacks. */
+    static void go(
+            Preset preset,
+            VirtualServer server,
+            LoadFolder folder,
+            int warmUps,
+            Pace.Limits limits,
+            List<StartedServer.Variant> started) {
+        List<Suite.Leg> legs = preset.legs(server.engine().facts());
+        Lives lives = new Lives(preset, server.engine(), started::add, server.clock(), warmUps);
+        Pace pace = Pace.of(lives, legs, folder, limits, server.clock(), sentence -> {});
+        new Suite(legs, lives, pace, server.clock(), new Quiet()).run(folder);
     }
 
     LoadLeg leg(String id) {

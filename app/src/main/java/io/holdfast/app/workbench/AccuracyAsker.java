@@ -2,7 +2,6 @@ package io.holdfast.app.workbench;
 
 import io.holdfast.app.cli.CommandException;
 import io.holdfast.app.cli.ExitCode;
-import io.holdfast.app.cli.FormerName;
 import io.holdfast.app.cli.TerminalText;
 import io.holdfast.app.loadtest.AskedServer;
 import io.holdfast.loadtest.client.HttpEngine;
@@ -12,7 +11,7 @@ import io.holdfast.loadtest.measure.ResultFile;
 import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.workbench.preset.Accuracy;
 import io.holdfast.workbench.preset.Preset;
-import io.holdfast.workbench.preset.PresetRun;
+import io.holdfast.workbench.preset.Values;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.net.URI;
@@ -25,77 +24,21 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import org.jspecify.annotations.Nullable;
-import picocli.CommandLine.Command;
+import picocli.CommandLine;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
-/** Whether answers are still right. */
-@Command(
-        name = "accuracy",
-        description = {
-            "Asks questions with a number as their answer, greedily and behind a few that are answered already, and"
-                    + " says how many were answered rightly. With --against, whether that differs from an earlier run."
-                    + " Leaves accuracy_MODEL_TIME.json."
-        },
-        sortOptions = false)
-final class LoadtestAccuracyCommand implements Callable<Integer> {
-    private static final int MOST_PARALLEL = 256;
+/** Asks questions whose answers are known, and says how many of them were answered rightly. */
+final class AccuracyAsker {
     private static final Duration LIMIT = Duration.ofMinutes(10);
     private static final String END = "\n\nQuestion:";
 
-    @Spec
-    private CommandSpec spec = CommandSpec.create();
-
     @Mixin
     private AskedServer server = new AskedServer();
-
-    @Option(
-            names = "--questions",
-            paramLabel = "FILE",
-            required = true,
-            description = "A JSON object with 'question' and 'answer' in each line; the answer ends in a whole number.")
-    private Path questions = Path.of("");
-
-    @Option(
-            names = "--num-questions",
-            paramLabel = "N",
-            defaultValue = "100",
-            description = "That are asked (default: ${DEFAULT-VALUE}).")
-    private int number;
-
-    @Option(
-            names = "--num-shots",
-            paramLabel = "N",
-            defaultValue = "5",
-            description = "The first of the file, which each prompt begins with and which are not asked (default:"
-                    + " ${DEFAULT-VALUE}).")
-    private int shots;
-
-    @Option(
-            names = "--parallel",
-            paramLabel = "N",
-            defaultValue = "8",
-            description = "Under way at a time (default: ${DEFAULT-VALUE}).")
-    private int parallel;
-
-    @FormerName("--max-tokens")
-    @Option(
-            names = "--output-tokens",
-            paramLabel = "N",
-            defaultValue = "256",
-            description = "Of an answer (default: ${DEFAULT-VALUE}).")
-    private int tokens;
-
-    @Option(names = "--against", paramLabel = "FILE", description = "What an earlier run left, of the same questions.")
-    private @Nullable Path against;
 
     @Option(
             names = "--out",
@@ -110,26 +53,21 @@ final class LoadtestAccuracyCommand implements Callable<Integer> {
     @Option(names = "--json", description = "One JSON document on standard output; progress goes to the error stream.")
     private boolean json;
 
-    LoadtestAccuracyCommand() {}
+    AccuracyAsker() {}
 
-    @Override
-    public Integer call() {
+    int run(CommandLine command, Values values) {
         URI url = server.server();
-        if (number < 1 || shots < 0 || tokens < 1 || parallel < 1 || parallel > MOST_PARALLEL) {
-            throw new CommandException(
-                    "--num-questions and --output-tokens are at least 1, --num-shots at least 0, and --parallel is 1"
-                            + " to "
-                            + MOST_PARALLEL + ".");
-        }
-        Optional<Accuracy> before = Optional.ofNullable(against).map(Accuracy::read);
-        List<Accuracy.Question> all = Accuracy.questions(questions);
-        List<String> prompts = Accuracy.prompts(all, shots, number);
-        PrintWriter print = spec.commandLine().getOut();
-        TerminalText beside =
-                new TerminalText(spec.commandLine().getErr(), TerminalText.onTerminal(), RunClock.system()::nanos);
-        if (prompts.size() < number) {
+        int shots = values.whole("num-shots");
+        int parallel = values.whole("parallel");
+        int tokens = values.whole("output-tokens");
+        Optional<Accuracy> before = values.given("against").map(file -> Accuracy.read(Path.of(file)));
+        List<Accuracy.Question> all = Accuracy.questions(values.path("questions"));
+        List<String> prompts = Accuracy.prompts(all, shots, values.whole("num-questions"));
+        PrintWriter print = command.getOut();
+        TerminalText beside = new TerminalText(command.getErr(), TerminalText.onTerminal(), RunClock.system()::nanos);
+        if (prompts.size() < values.whole("num-questions")) {
             beside.text("The file has " + all.size() + " questions, of which " + shots + " begin each prompt, so "
-                    + prompts.size() + " are asked and not " + number + ".");
+                    + prompts.size() + " are asked and not " + values.whole("num-questions") + ".");
         }
         if (planOnly) {
             TerminalText.plain(print)
@@ -144,15 +82,14 @@ final class LoadtestAccuracyCommand implements Callable<Integer> {
         }
         makeFolder();
         Instant begun = Instant.now();
-        Optional<String> asked =
+        Optional<String> model =
                 server.model().name().or(() -> HttpEngine.firstModel(url, HttpSettings.defaults(), RunClock.system()));
         Accuracy accuracy;
-        try (TextAsker asker = new TextAsker(url, asked, LIMIT)) {
-            accuracy = Accuracy.of(asked.orElse("unknown"), all, shots, said(asker, prompts, beside));
+        try (TextAsker asker = new TextAsker(url, model, LIMIT)) {
+            accuracy = Accuracy.of(model.orElse("unknown"), all, shots, said(asker, prompts, parallel, tokens, beside));
         }
         Path file = ResultFile.freeName(out, "accuracy", accuracy.model(), begun, ".json");
-        PresetRun.write(
-                out, new Preset.Outcome(Map.of(file.getFileName().toString(), accuracy.text()), List.of(), List.of()));
+        new Preset.Outcome(Map.of(file.getFileName().toString(), accuracy.text()), List.of(), List.of()).write(out);
         if (json) {
             print.print(accuracy.text());
             print.flush();
@@ -173,7 +110,8 @@ final class LoadtestAccuracyCommand implements Callable<Integer> {
         }
     }
 
-    private List<String> said(TextAsker asker, List<String> prompts, TerminalText beside) {
+    private static List<String> said(
+            TextAsker asker, List<String> prompts, int parallel, int tokens, TerminalText beside) {
         try (ExecutorService lanes = Executors.newFixedThreadPool(parallel)) {
             List<Future<String>> asked = new ArrayList<>();
             prompts.forEach(prompt -> asked.add(lanes.submit(() -> asker.said(prompt, tokens, END))));
