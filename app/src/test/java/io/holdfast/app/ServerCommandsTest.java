@@ -136,7 +136,7 @@ class ServerCommandsTest {
 
         assertThat(CommandRun.by("sidecar", "--check-config", "--config", file.toString())
                         .badInput())
-                .contains("engines[0].share is '1.5'");
+                .contains("engines.main.share is '1.5'");
     }
 
     private Path config(Http engine) throws IOException {
@@ -145,7 +145,7 @@ class ServerCommandsTest {
                     listen: {port: 0}
                     stateDirectory: '%s'
                     engines:
-                      - {id: main, type: sglang, url: '%s', maxOutputTokens: 16, largestPromptTokens: 1024,
+                      main: {type: sglang, url: '%s', maxOutputTokens: 16, largestPromptTokens: 1024,
                          readingsMillis: 50, tickMillis: 10}
                     """.formatted(folder.resolve("state"), engine.server()));
     }

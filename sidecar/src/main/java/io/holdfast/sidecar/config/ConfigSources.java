@@ -2,8 +2,6 @@ package io.holdfast.sidecar.config;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.holdfast.sidecar.config.ConfigOrigin.Flag;
-import io.holdfast.sidecar.config.ConfigOrigin.Variable;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
@@ -24,7 +22,7 @@ import java.util.regex.Pattern;
 /**
  * Everywhere that a configuration is written: flags before the environment before the file before the defaults.
  *
- * <p>One rule for all keys: what a file calls {@code engines: [{id: main, share: 0.3}]} is {@code --set
+ * <p>One rule for all keys: what a file calls {@code engines: {main: {share: 0.3}}} is {@code --set
  * engines.main.share=0.3} on the command line and {@code HOLDFAST_ENGINES_MAIN_SHARE=0.3} in the environment. It is read anew
  * each time, so that a reload sees what the files say by then.
  */
@@ -110,6 +108,20 @@ public final class ConfigSources {
                 && environment.keySet().stream().noneMatch(ConfigSources::isKey);
     }
 
+    /**
+     * Returns a file of earlier versions in the form of this one, without comments and defaults.
+     *
+     * @throws ConfigException with the name of the file, where it cannot be read
+     */
+    public static String renewed(Path old) {
+        String text = Yaml.text(old);
+        try {
+            return Yaml.printed(OldForm.renewed(Yaml.parsed(text)));
+        } catch (ConfigException e) {
+            throw e.in(old.toString());
+        }
+    }
+
     private static boolean isKey(String variable) {
         return variable.startsWith(PREFIX)
                 && !OTHERS.contains(variable)
@@ -136,11 +148,12 @@ public final class ConfigSources {
             requireFew(tree, tree.root().path("engines").size() - listed);
         }
         StateHome home = StateHome.of(environment);
-        SidecarConfig config = ConfigFile.read(tree, home);
-        ObjectNode complete = tree.complete();
-        complete.put("stateDirectory", config.stateDirectory().toString());
-        found.forEach(each -> withoutFound(complete));
-        return new EffectiveConfig(config, ConfigTree.yaml(complete), lines(tree, config, home));
+        ObjectNode complete = tree.complete(home);
+        SidecarConfig config = tree.read(complete, home);
+        if (!found.isEmpty()) {
+            withoutFound(complete);
+        }
+        return new EffectiveConfig(config, Yaml.printed(complete), lines(tree, config, home));
     }
 
     private static void requireFew(ConfigTree tree, int found) {
@@ -240,14 +253,9 @@ public final class ConfigSources {
     }
 
     private ConfigTree merged(List<Path> found) {
-        ConfigTree tree = file.map(ConfigSources::tree).orElseGet(ConfigTree::empty);
-        for (Path each : found) {
-            try {
-                tree.addEngines(ConfigFile.text(each), each.toString());
-            } catch (ConfigException e) {
-                throw String.valueOf(e.getMessage()).startsWith(each.toString()) ? e : e.in(each.toString());
-            }
-        }
+        ConfigTree tree = file.map(each -> ConfigTree.of(Yaml.text(each), each.toString()))
+                .orElseGet(ConfigTree::empty);
+        found.forEach(each -> tree.addEngines(Yaml.text(each), each.toString()));
         List<String> unknown = new ArrayList<>();
         environment.forEach((variable, value) -> {
             if (variable.startsWith(PREFIX) && !OTHERS.contains(variable)) {
@@ -263,25 +271,28 @@ public final class ConfigSources {
                 if (paths.isEmpty() && !service) {
                     unknown.add(variable);
                 } else if (!service) {
-                    tree.set(paths.iterator().next(), value, new Variable(variable));
+                    tree.set(paths.iterator().next(), value, new ConfigOrigin(variable, 0));
                 }
             }
         });
-        settings.forEach(each -> tree.set(each.key(), each.value(), new Flag(each.typed())));
+        settings.forEach(each -> tree.set(each.key(), each.value(), new ConfigOrigin(each.typed(), 0)));
         Set<String> written = tree.written().keySet();
         defaults.get().stream()
                 .filter(each -> !written.contains(each.key()))
-                .forEach(each -> tree.set(each.key(), each.value(), new Flag(each.typed())));
+                .forEach(each -> tree.set(each.key(), each.value(), new ConfigOrigin(each.typed(), 0)));
         Set<String> secrets = secrets(tree.root());
         unknown.stream()
-                .filter(variable -> !secrets.contains(variable)
-                        && !SERVICE.matcher(variable).matches())
+                .filter(variable -> !secrets.contains(variable))
                 .findFirst()
                 .ifPresent(variable -> {
                     throw new ConfigException(
                             "",
                             variable + " is no key of the configuration; "
-                                    + ConfigMapping.nearest(variable, variables(tree))
+                                    + Nearest.to(
+                                                    variable,
+                                                    tree.variables()
+                                                            .map(each -> PREFIX + each)
+                                                            .toList())
                                             .map(near -> "did you mean " + near + "?")
                                             .orElse("unset it, or name it with a key that names a secret, such as"
                                                     + " listen.actTokenEnv"));
@@ -289,16 +300,7 @@ public final class ConfigSources {
         return tree;
     }
 
-    private static ConfigTree tree(Path file) {
-        String text = ConfigFile.text(file);
-        try {
-            return ConfigTree.of(text, file.toString());
-        } catch (ConfigException e) {
-            throw e.in(file.toString());
-        }
-    }
-
-    /** The variables that the configuration says secrets are in. */
+    /** Returns the variables that the configuration says secrets are in. */
     private static Set<String> secrets(JsonNode at) {
         Set<String> named = new TreeSet<>();
         at.properties().forEach(each -> {
@@ -307,31 +309,7 @@ public final class ConfigSources {
             }
             named.addAll(secrets(each.getValue()));
         });
-        if (at.isArray()) {
-            at.forEach(each -> named.addAll(secrets(each)));
-        }
         return named;
-    }
-
-    private static List<String> variables(ConfigTree tree) {
-        List<String> all = new ArrayList<>();
-        ConfigKeys.sections().forEach(section -> {
-            String path = section.getKey();
-            List<String> heads = new ArrayList<>();
-            if (path.contains(".ID")) {
-                String list = path.substring(0, path.indexOf(".ID"));
-                tree.root()
-                        .path(list)
-                        .forEach(element -> heads.add(path.replaceFirst(
-                                "\\.ID", "." + element.path("id").asText())));
-            } else {
-                heads.add(path);
-            }
-            heads.forEach(head -> section.getValue()
-                    .forEach(key ->
-                            all.add(PREFIX + (head.isEmpty() ? "" : ConfigKey.variable(head) + "_") + key.variable())));
-        });
-        return all;
     }
 
     private List<String> lines(ConfigTree tree, SidecarConfig config, StateHome home) {
@@ -341,12 +319,12 @@ public final class ConfigSources {
             lines.add("stateDirectory = " + config.stateDirectory() + " (default: " + home.why() + ")");
             home.others()
                     .forEach(other -> lines.add("ledgers of an earlier start are in " + other
-                            + " too; what they still list is said by /readyz, and let go of by holdfast ledger release"
+                            + " too; what they still list is said by /readyz, and released by holdfast ledger release"
                             + " --state-directory " + other));
         }
         written.forEach((key, origin) -> {
             if (lines.size() < MOST_LINES) {
-                lines.add(key + " = " + shown(key, tree.value(key)) + " (" + origin.shown() + ")");
+                lines.add(key + " = " + shown(key, tree.value(key).asText()) + " (" + origin.shown() + ")");
             }
         });
         if (written.size() > lines.size()) {
@@ -360,7 +338,7 @@ public final class ConfigSources {
         if (key.endsWith("Env") && !environment.containsKey(value)) {
             return "(a variable that is not set)";
         }
-        if (key.contains(".holds.") && !key.endsWith(".file") && !key.endsWith(".name")) {
+        if (key.contains(".holds.") && !key.endsWith(".file")) {
             return "(" + value.length() + " characters)";
         }
         return ConfigException.shown(value).replaceAll("^'|'$", "");

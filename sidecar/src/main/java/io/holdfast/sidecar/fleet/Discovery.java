@@ -1,6 +1,5 @@
 package io.holdfast.sidecar.fleet;
 
-import io.holdfast.sidecar.config.ConfigFile;
 import io.holdfast.sidecar.config.DiscoveryConfig;
 import io.holdfast.sidecar.config.DiscoveryConfig.Dns;
 import io.holdfast.sidecar.config.DnsLookup;
@@ -109,10 +108,10 @@ final class Discovery {
             ids.add(engine.id());
         });
         for (Seen each : seen.values()) {
-            EngineConfig found = ConfigFile.engineAt(
-                    listed.discovery().flatMap(DiscoveryConfig::dns).orElse(asked.get()),
-                    each.at().host(),
-                    each.at().port());
+            EngineConfig found = listed.discovery()
+                    .flatMap(DiscoveryConfig::dns)
+                    .orElse(asked.get())
+                    .at(each.at().host(), each.at().port());
             if (addresses.add(EngineAddress.resolved(found.url())) && ids.add(found.id())) {
                 all.add(found);
             }
