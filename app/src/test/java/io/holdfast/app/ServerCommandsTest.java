@@ -139,6 +139,32 @@ class ServerCommandsTest {
                 .contains("engines.main.share is '1.5'");
     }
 
+    @Test
+    void fileOfAnEarlierVersion_isPrintedInTheNewForm() throws IOException {
+        Path file = Files.writeString(
+                folder.resolve("old.yaml"),
+                "stateDirectory: '" + folder.resolve("state")
+                        + "'\nengines:\n  - {id: main, type: sglang, url: 'http://127.0.0.1:1'}\n");
+        assertThat(CommandRun.by("sidecar", "--check-config", "--config", file.toString())
+                        .badInput())
+                .contains("'holdfast sidecar --print-config --from-old " + file + "'");
+
+        CommandRun printed = CommandRun.by("sidecar", "--print-config", "--from-old", file.toString());
+
+        assertThat(printed.out()).endsWith("""
+            engines:
+              main:
+                type: sglang
+                url: http://127.0.0.1:1
+            """);
+        Files.writeString(file, printed.out());
+        assertThat(CommandRun.by("sidecar", "--check-config", "--config", file.toString())
+                        .code())
+                .isEqualTo(ExitCode.OK);
+        assertThat(CommandRun.by("sidecar", "--from-old", file.toString()).badInput())
+                .contains("--from-old prints a file in another form; add --print-config.");
+    }
+
     private Path config(Http engine) throws IOException {
         return Files.writeString(
                 folder.resolve("sidecar.yaml"), """

@@ -3,24 +3,17 @@ package io.holdfast.sidecar.config;
 import static io.holdfast.sidecar.config.ConfigException.shown;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.core.plan.AutomaticHolds;
-import io.holdfast.kvcached.ByteSize;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.RecordComponent;
-import java.net.URI;
-import java.net.URISyntaxException;
-import java.nio.file.InvalidPathException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.Set;
 import java.util.regex.Pattern;
 
@@ -131,7 +124,7 @@ final class Binder {
     private static List<Record> byName(ConfigKey key, JsonNode node, String path) {
         Section section = key.inner().orElseThrow();
         if (!node.isObject()) {
-            throw wrongType(key, node, path);
+            throw fault(node, path, wanted(key));
         }
         List<Record> all = new ArrayList<>();
         for (Map.Entry<String, JsonNode> each : node.properties()) {
@@ -146,9 +139,9 @@ final class Binder {
     }
 
     private static List<Object> list(ConfigKey key, JsonNode node, String path) {
-        boolean tokens = key.type() == Integer.class;
-        if (!node.isArray() || (tokens && node.isEmpty())) {
-            throw fault(node, path, tokens ? "a list of token ids" : "a list");
+        boolean mayBeEmpty = key.type() == String.class;
+        if (!node.isArray() || (node.isEmpty() && !mayBeEmpty)) {
+            throw fault(node, path, mayBeEmpty ? "a list" : "a list that is not empty");
         }
         List<Object> all = new ArrayList<>();
         node.forEach(each -> all.add(one(key, each, path + "[" + all.size() + "]")));
@@ -156,99 +149,43 @@ final class Binder {
     }
 
     private static Object one(ConfigKey key, JsonNode node, String path) {
-        Class<?> type = key.type();
-        if (type.isRecord()) {
-            return record(key.inner().orElseThrow(), node, path, "");
+        if (key.inner().isPresent()) {
+            return record(key.inner().get(), node, path, "");
         }
-        if (type == ObjectNode.class && node.isObject()) {
-            return node;
+        if (key.type().isEnum()) {
+            return constant(key, node, path);
         }
-        if (type == ArrayNode.class && node.isArray() && !node.isEmpty()) {
-            for (int i = 0; i < node.size(); i++) {
-                if (!node.get(i).isObject()) {
-                    throw fault(node.get(i), path + "[" + i + "]", "a mapping");
-                }
-            }
-            return node;
-        }
-        if (type == boolean.class && node.isBoolean()) {
-            return node.booleanValue();
-        }
-        if (type == long.class) {
-            OptionalLong bytes = node.isIntegralNumber() && node.canConvertToLong()
-                    ? OptionalLong.of(node.longValue())
-                    : node.isTextual() ? ByteSize.parse(node.textValue()) : OptionalLong.empty();
-            return bytes.stream()
-                    .filter(each -> each >= 0)
-                    .boxed()
-                    .findFirst()
-                    .orElseThrow(() -> wrongType(key, node, path));
-        }
-        if (type == Integer.class
-                && node.isIntegralNumber()
-                && node.canConvertToLong()
-                && node.longValue() >>> 32 == 0) {
-            return (int) node.longValue();
-        }
-        if (type == int.class || type == double.class || type == Duration.class) {
-            return number(key, node, path);
-        }
-        if (type.isEnum() && (node.isTextual() || (node.isBoolean() && type == AutomaticHolds.class))) {
-            return constant(key, node.asText(), path);
-        }
-        if (node.isTextual() && List.of(String.class, Path.class, URI.class).contains(type)) {
-            return text(key, node.textValue(), path);
-        }
-        throw wrongType(key, node, path);
-    }
-
-    private static Object number(ConfigKey key, JsonNode node, String path) {
         boolean word = node.isTextual() && key.word().equals(Optional.of(node.textValue()));
-        if (!word
-                && (key.type() == double.class
-                        ? !node.isNumber()
-                        : !node.isIntegralNumber() || !node.canConvertToInt())) {
-            throw wrongType(key, node, path);
-        }
-        if (!word && !key.allows(node.doubleValue())) {
-            String range = key.range();
+        Object value = word
+                ? Integer.valueOf(0)
+                : Form.of(key.type()).read().apply(node).orElseThrow(() -> fault(node, path, wanted(key)));
+        if (value instanceof Number number && !word && !key.allows(number.doubleValue())) {
             throw new ConfigException(
                     path,
-                    "is '" + (key.type() == double.class ? String.valueOf(node.doubleValue()) : node.asText())
-                            + "'; write "
-                            + (range.startsWith("above") ? "a number " : "") + range
+                    "is '" + number + "'; write " + (key.range().startsWith("above") ? "a number " : "") + key.range()
                             + (key.standard().isEmpty() ? "" : ", such as " + key.standard()));
         }
-        return key.type() == double.class
-                ? (Object) node.doubleValue()
-                : key.type() == int.class
-                        ? (Object) node.intValue()
-                        : key.inMillis() ? Duration.ofMillis(node.intValue()) : Duration.ofSeconds(node.intValue());
-    }
-
-    private static Object constant(ConfigKey key, String written, String path) {
-        int index = key.words().indexOf(written);
-        if (index < 0) {
-            throw new ConfigException(path, "is " + shown(written) + "; " + Nearest.mend(written, key.words()));
-        }
-        return key.type().getEnumConstants()[index];
-    }
-
-    private static Object text(ConfigKey key, String written, String path) {
-        if (key.isSecretsVariable() && !VARIABLE.matcher(written).matches()) {
+        if (value instanceof String name
+                && key.isSecretsVariable()
+                && !VARIABLE.matcher(name).matches()) {
             // What is written there may be the secret itself, which no sentence may show.
             throw new ConfigException(
                     path, "is not the name of an environment variable; write the name of one, not the secret itself");
         }
-        try {
-            return key.type() == Path.class
-                    ? Path.of(written)
-                    : key.type() == URI.class ? new URI(written) : (Object) written;
-        } catch (InvalidPathException e) {
-            throw new ConfigException(path, "is " + shown(written) + "; name a file of this machine");
-        } catch (URISyntaxException e) {
-            throw new ConfigException(path, "is " + shown(written) + "; " + EngineConfig.ADDRESS);
+        return key.type() == Duration.class ? Duration.of((Integer) value, key.time()) : value;
+    }
+
+    private static Object constant(ConfigKey key, JsonNode node, String path) {
+        boolean flag = node.isBoolean() && key.type() == AutomaticHolds.class;
+        if (!node.isTextual() && !flag) {
+            throw fault(node, path, wanted(key));
         }
+        int index = key.words().indexOf(node.asText());
+        if (index < 0) {
+            throw new ConfigException(
+                    path, "is " + shown(node.asText()) + "; " + Nearest.mend(node.asText(), key.words()));
+        }
+        return key.type().getEnumConstants()[index];
     }
 
     static ConfigException noMapping(JsonNode node, Collection<String> keys) {
@@ -266,41 +203,19 @@ final class Binder {
                                         .orElse("known here are " + listed(keys))));
     }
 
-    private static ConfigException wrongType(ConfigKey key, JsonNode node, String path) {
-        return fault(
-                node, path, wanted(key) + (node.isValueNode() && wanted(key).equals("text") ? " (in quotes)" : ""));
-    }
-
     static ConfigException fault(JsonNode node, String path, String wanted) {
         return new ConfigException(path, "is " + kind(node) + "; write " + wanted);
     }
 
     /** Returns the form of a value in words. */
     private static String wanted(ConfigKey key) {
-        Class<?> type = key.type();
-        if (key.isByName()) {
-            return "a mapping with a name before each mapping";
+        if (key.inner().isPresent()) {
+            return key.isByName() ? "a mapping with a name before each mapping" : "a mapping";
         }
-        String number = "a whole number below 2147483648";
-        return type.isEnum()
+        return key.type().isEnum()
                 ? String.join(" or ", key.words())
-                : Map.of(
-                                boolean.class, "true or false",
-                                int.class,
-                                        key.word()
-                                                .map(word -> word + ", or " + number)
-                                                .orElse(number),
-                                Duration.class,
-                                        key.word()
-                                                .map(word -> word + ", or " + number)
-                                                .orElse(number),
-                                double.class, "a number",
-                                long.class, "a number of bytes, or a size such as 8G, 512M or 1.5g",
-                                Integer.class, "a token id, 0 to 4294967295",
-                                ArrayNode.class, "a list of mappings",
-                                ObjectNode.class, "a mapping",
-                                URI.class, "the address of an HTTP server")
-                        .getOrDefault(type, type.isRecord() ? "a mapping" : "text");
+                : key.word().map(word -> word + ", or ").orElse("")
+                        + Form.of(key.type()).wanted();
     }
 
     private static String kind(JsonNode value) {

@@ -14,13 +14,11 @@ import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.RecordComponent;
 import java.lang.reflect.Type;
 import java.math.BigDecimal;
-import java.net.URI;
-import java.nio.file.Path;
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalInt;
@@ -28,9 +26,6 @@ import java.util.OptionalLong;
 
 /** Key of the configuration, as the component of a record declares it. */
 public final class ConfigKey {
-    private static final Map<Class<?>, String> UNITS =
-            Map.of(boolean.class, "true or false", long.class, "bytes", Path.class, "file", URI.class, "URL");
-
     private final RecordComponent component;
     private final Key key;
     private final Optional<Unit> unit;
@@ -135,14 +130,22 @@ public final class ConfigKey {
         return standard.map(Default::why).orElse("");
     }
 
+    /** Returns the unit of the value, or what kind of text it is. */
     String unit() {
-        if (type == Duration.class) {
-            return inMillis() ? "milliseconds" : "seconds";
+        return unit.map(Unit::value).filter(not(String::isEmpty)).orElseGet(this::usualUnit);
+    }
+
+    private String usualUnit() {
+        if (inner.isPresent()) {
+            return isByName() ? "mapping by id" : "mapping";
         }
-        String usual = type.isRecord()
-                ? (isByName() ? "mapping by id" : "mapping")
-                : type.isEnum() ? "word" : isSecretsVariable() ? "variable" : UNITS.getOrDefault(type, "text");
-        return unit.map(Unit::value).filter(not(String::isEmpty)).orElse(usual);
+        return type.isEnum()
+                ? "word"
+                : isSecretsVariable()
+                        ? "variable"
+                        : type == Duration.class
+                                ? (time() == ChronoUnit.MILLIS ? "milliseconds" : "seconds")
+                                : Form.of(type).unit();
     }
 
     /** Returns the allowed values in words; empty where the unit says all. */
@@ -172,9 +175,9 @@ public final class ConfigKey {
                 .orElse(true);
     }
 
-    /** Tells whether a duration is written in milliseconds, else in seconds. */
-    boolean inMillis() {
-        return name().endsWith("Millis");
+    /** Returns the unit in which a duration is written, which its name ends with or has within. */
+    ChronoUnit time() {
+        return name().endsWith("Millis") ? ChronoUnit.MILLIS : ChronoUnit.SECONDS;
     }
 
     /** Returns the words that stand for the constants of an enum, in their order. */
@@ -227,16 +230,5 @@ public final class ConfigKey {
         return "| `" + name() + "` | " + unit() + " | " + range() + " | "
                 + (standard().isEmpty() ? "" : "`" + standard() + "`") + " | "
                 + (inner.isEmpty() ? change().shown() : "see below") + " | " + meaning() + " | " + why() + " |\n";
-    }
-
-    /** Returns the part of a variable's name: {@code tickMillis} is {@code TICK_MILLIS}. */
-    String variable() {
-        return variable(name());
-    }
-
-    static String variable(String name) {
-        return name.replaceAll("([a-z0-9])([A-Z])", "$1_$2")
-                .replaceAll("[^A-Za-z0-9]", "_")
-                .toUpperCase(Locale.ROOT);
     }
 }

@@ -8,14 +8,13 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.time.Duration;
+import java.net.URI;
+import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.Comparator;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Set;
 import java.util.stream.Stream;
 
 /**
@@ -28,8 +27,37 @@ final class ConfigTree {
 
     private final ObjectNode root;
     private final String name;
-    private final Map<String, ConfigOrigin> origins = new LinkedHashMap<>();
-    private final Map<String, JsonNode> values = new LinkedHashMap<>();
+    private final Map<String, Written> written = new LinkedHashMap<>();
+
+    /** Value with the place where it was written. */
+    record Written(JsonNode value, ConfigOrigin origin) {}
+
+    /** Spelling of the names of keys outside of a file. */
+    enum Spelling {
+        /** Path as it is in the file, for flags. */
+        PATH("", ".", "holdfast sidecar --print-keys lists all"),
+        /** Path in capitals, for variables. */
+        VARIABLE("HOLDFAST_", "_", "unset it, or name it with a key that names a secret, such as listen.actTokenEnv");
+
+        final String prefix;
+        final String separator;
+        private final String advice;
+
+        Spelling(String prefix, String separator, String advice) {
+            this.prefix = prefix;
+            this.separator = separator;
+            this.advice = advice;
+        }
+
+        /** Returns one name of a path in this spelling: {@code tickMillis} is {@code TICK_MILLIS} as a variable. */
+        String of(String name) {
+            return this == PATH
+                    ? name
+                    : name.replaceAll("([a-z0-9])([A-Z])", "$1_$2")
+                            .replaceAll("[^A-Za-z0-9]", "_")
+                            .toUpperCase(Locale.ROOT);
+        }
+    }
 
     private ConfigTree(ObjectNode root, String name) {
         this.root = root;
@@ -94,7 +122,11 @@ final class ConfigTree {
 
     /** Remembers the line of the value at which the parser stands, and of all values in it. */
     private void remember(JsonParser parser, JsonNode value, String file, String path) throws IOException {
-        put(path, value, new ConfigOrigin(file, parser.currentTokenLocation().getLineNr()));
+        written.put(
+                path,
+                new Written(
+                        value,
+                        new ConfigOrigin(file, parser.currentTokenLocation().getLineNr())));
         if (parser.currentToken() == JsonToken.START_OBJECT) {
             while (parser.nextToken() == JsonToken.FIELD_NAME) {
                 String key = parser.currentName();
@@ -108,89 +140,69 @@ final class ConfigTree {
         }
     }
 
-    private void put(String path, JsonNode value, ConfigOrigin origin) {
-        origins.put(path, origin);
-        values.put(path, value);
-    }
-
     ObjectNode root() {
         return root;
     }
 
     /**
-     * Sets the value of a path, such as {@code engines.main.share}; an engine without another key yet is a new one.
+     * Sets the value of a key; an engine, a device or a hold without another key yet is a new one.
      *
-     * @throws ConfigException with the origin, where there is no such key or the text is no such value
+     * @throws ConfigException with the origin, where there is no such key, or several, or the text is no such value
      */
-    void set(String path, String text, ConfigOrigin origin) {
+    void set(Spelling spelling, String name, String text, ConfigOrigin origin) {
+        Map<List<String>, ConfigKey> found = find(spelling, name);
+        if (found.size() > 1) {
+            throw new ConfigException(
+                    "",
+                    origin.shown() + " can mean "
+                            + String.join(
+                                    " and ",
+                                    found.keySet().stream()
+                                            .map(steps -> String.join(".", steps))
+                                            .toList())
+                            + "; write one of them with --set, or in the file");
+        }
+        if (found.isEmpty()) {
+            throw unknown(spelling, name, origin.shown());
+        }
+        List<String> steps = found.keySet().iterator().next();
         try {
-            set(Section.ROOT, root, "", path, text, origin);
+            ObjectNode at = root;
+            for (int i = 1; i < steps.size(); i++) {
+                at = child(at, steps.get(i - 1), String.join(".", steps.subList(0, i)), origin);
+            }
+            String path = String.join(".", steps);
+            JsonNode value = value(found.get(steps), path, text);
+            written.keySet().removeIf(each -> each.startsWith(path + ".") || each.startsWith(path + "["));
+            at.set(steps.getLast(), value);
+            written.put(path, new Written(value, origin));
         } catch (ConfigException e) {
             throw origin.of(e);
         }
-    }
-
-    private void set(Section section, ObjectNode at, String prefix, String rest, String text, ConfigOrigin origin) {
-        String first = first(rest);
-        ConfigKey key = section.find(first)
-                .orElseThrow(() -> Binder.unknownKey(first, section.names()).under(prefix));
-        String path = ConfigException.below(prefix, first);
-        if (rest.equals(first)) {
-            replace(at, first, path, value(key, path, text), origin);
-            return;
-        }
-        Section inner = key.inner()
-                .orElseThrow(
-                        () -> new ConfigException(path, "has no keys below it; leave out what comes after its name"));
-        ObjectNode mapping = child(at, first, path, origin);
-        String below = rest.substring(first.length() + 1);
-        if (!key.isByName()) {
-            set(inner, mapping, path, below, text, origin);
-            return;
-        }
-        String element = names(mapping)
-                .filter(each -> below.equals(each) || below.startsWith(each + "."))
-                .max(Comparator.comparingInt(String::length))
-                .orElse(first(below));
-        String here = path + "." + element;
-        if (below.equals(element)) {
-            replace(mapping, element, here, container(here, text), origin);
-        } else {
-            set(
-                    inner,
-                    child(mapping, element, here, origin),
-                    here,
-                    below.substring(element.length() + 1),
-                    text,
-                    origin);
-        }
-    }
-
-    private static String first(String path) {
-        return path.contains(".") ? path.substring(0, path.indexOf('.')) : path;
-    }
-
-    private static Stream<String> names(JsonNode mapping) {
-        return mapping.properties().stream().map(Map.Entry::getKey);
-    }
-
-    private void replace(ObjectNode at, String key, String path, JsonNode value, ConfigOrigin origin) {
-        origins.keySet().removeIf(each -> each.startsWith(path + ".") || each.startsWith(path + "["));
-        at.set(key, value);
-        put(path, value, origin);
     }
 
     private ObjectNode child(ObjectNode at, String key, String path, ConfigOrigin origin) {
         JsonNode found = at.path(key);
         if (found.isMissingNode()) {
             ObjectNode made = at.putObject(key);
-            put(path, made, origin);
+            written.put(path, new Written(made, origin));
             return made;
         }
         if (found instanceof ObjectNode object) {
             return object;
         }
         throw new ConfigException(path, "is no mapping; write one, with its keys below it");
+    }
+
+    /** Returns the refusal of a name that is no key, with the key that was meant. */
+    ConfigException unknown(Spelling spelling, String name, String shown) {
+        List<String> known = names(spelling, Section.ROOT, root, "").toList();
+        return new ConfigException(
+                "",
+                shown + " is no key of the configuration; "
+                        + Nearest.to(name, known)
+                                .map(near -> "did you mean " + spelling.prefix + near + "?")
+                                .orElse(spelling.advice));
     }
 
     private static JsonNode value(ConfigKey key, String path, String text) {
@@ -205,99 +217,102 @@ final class ConfigTree {
         if (text.isBlank()) {
             throw new ConfigException(path, "is empty; write a value, or leave it out");
         }
-        if (key.isList() || key.type().isRecord() || JsonNode.class.isAssignableFrom(key.type())) {
-            return container(path, text);
+        if (!key.isList()
+                && (key.type().isEnum()
+                        || List.of(String.class, Path.class, URI.class).contains(key.type()))) {
+            return NODES.textNode(text);
         }
-        if (key.type() == boolean.class && (text.equals("true") || text.equals("false"))) {
-            return NODES.booleanNode(text.equals("true"));
-        }
-        boolean number = key.type().isPrimitive() || key.type() == Duration.class;
-        return number && text.matches("-?[0-9]{1,18}")
-                ? NODES.numberNode(Long.parseLong(text))
-                : number && text.matches("-?[0-9]{1,18}\\.[0-9]{1,18}")
-                        ? NODES.numberNode(Double.parseDouble(text))
-                        : NODES.textNode(text);
-    }
-
-    private static JsonNode container(String path, String text) {
-        JsonNode parsed;
         try {
-            parsed = Yaml.parsed(text);
+            return Yaml.parsed(text);
         } catch (ConfigException e) {
             throw e.under(path);
         }
-        if (!parsed.isContainerNode()) {
-            throw new ConfigException(
-                    path,
-                    "is " + ConfigException.shown(text) + "; write YAML such as {…} or […], or set a key below it");
-        }
-        return parsed;
     }
 
-    /** Returns the paths that a variable can mean, without the prefix that all of ours have; several are a fault. */
-    Set<String> paths(String variable) {
-        return paths(Section.ROOT, root, variable);
+    /** Returns the keys that a name can mean, by the steps that lead to each. */
+    Map<List<String>, ConfigKey> find(Spelling spelling, String name) {
+        return find(spelling, Section.ROOT, root, name);
     }
 
-    private static Set<String> paths(Section section, JsonNode at, String rest) {
-        Set<String> found = new LinkedHashSet<>();
+    private static Map<List<String>, ConfigKey> find(Spelling spelling, Section section, JsonNode at, String rest) {
+        Map<List<String>, ConfigKey> found = new LinkedHashMap<>();
         for (ConfigKey key : section.keys()) {
-            String variable = key.variable();
-            if (rest.equals(variable)) {
-                found.add(key.name());
-            } else if (rest.startsWith(variable + "_") && key.inner().isPresent()) {
-                String below = rest.substring(variable.length() + 1);
+            String spelled = spelling.of(key.name());
+            if (rest.equals(spelled)) {
+                found.put(List.of(key.name()), key);
+            } else if (rest.startsWith(spelled + spelling.separator)
+                    && key.inner().isPresent()) {
+                String below = rest.substring(spelled.length() + 1);
                 Section inner = key.inner().get();
                 JsonNode value = at.path(key.name());
-                (key.isByName() ? byName(inner, value, below) : paths(inner, value, below))
-                        .forEach(each -> found.add(key.name() + "." + each));
+                addBelow(
+                        key.name(),
+                        key.isByName() ? byName(spelling, key, value, below) : find(spelling, inner, value, below),
+                        found);
             }
         }
         return found;
     }
 
-    private static Set<String> byName(Section inner, JsonNode mapping, String rest) {
-        Set<String> found = new LinkedHashSet<>();
-        names(mapping)
-                .filter(each -> rest.startsWith(ConfigKey.variable(each) + "_"))
-                .forEach(each -> paths(inner, mapping.path(each), rest.substring(each.length() + 1))
-                        .forEach(path -> found.add(each + "." + path)));
+    private static Map<List<String>, ConfigKey> byName(
+            Spelling spelling, ConfigKey key, JsonNode mapping, String rest) {
+        Section inner = key.inner().orElseThrow();
+        Map<List<String>, ConfigKey> found = new LinkedHashMap<>();
+        names(mapping).forEach(each -> {
+            String spelled = spelling.of(each);
+            if (rest.startsWith(spelled + spelling.separator)) {
+                addBelow(each, find(spelling, inner, mapping.path(each), rest.substring(spelled.length() + 1)), found);
+            }
+        });
         // A new one: its name is as short as what follows lets it be.
-        for (int i = rest.indexOf('_'); found.isEmpty() && i > 0; i = rest.indexOf('_', i + 1)) {
-            String made = rest.substring(0, i).toLowerCase(Locale.ROOT);
-            paths(inner, NODES.objectNode(), rest.substring(i + 1)).forEach(path -> found.add(made + "." + path));
+        for (int i = rest.indexOf(spelling.separator);
+                found.isEmpty() && i > 0;
+                i = rest.indexOf(spelling.separator, i + 1)) {
+            String made = spelling == Spelling.VARIABLE
+                    ? rest.substring(0, i).toLowerCase(Locale.ROOT)
+                    : rest.substring(0, i);
+            addBelow(made, find(spelling, inner, NODES.objectNode(), rest.substring(i + 1)), found);
+        }
+        if (spelling == Spelling.PATH && (mapping.has(rest) || !rest.contains(spelling.separator))) {
+            found.put(List.of(rest), key);
         }
         return found;
     }
 
-    /** Returns the name of every variable that would be read beside this tree, without the prefix of all of them. */
-    Stream<String> variables() {
-        return variables(Section.ROOT, root, "");
+    private static void addBelow(String step, Map<List<String>, ConfigKey> below, Map<List<String>, ConfigKey> found) {
+        below.forEach((steps, key) ->
+                found.put(Stream.concat(Stream.of(step), steps.stream()).toList(), key));
     }
 
-    private static Stream<String> variables(Section section, JsonNode at, String prefix) {
+    private static Stream<String> names(JsonNode mapping) {
+        return mapping.properties().stream().map(Map.Entry::getKey);
+    }
+
+    /** Returns the name of every key that can be set beside this tree. */
+    private static Stream<String> names(Spelling spelling, Section section, JsonNode at, String prefix) {
         return section.keys().stream().flatMap(key -> {
-            String variable = prefix + key.variable();
+            String name = prefix + spelling.of(key.name());
             JsonNode below = at.path(key.name());
             return Stream.concat(
-                    Stream.of(variable),
+                    Stream.of(name),
                     key.inner().stream()
                             .flatMap(inner -> key.isByName()
                                     ? names(below)
-                                            .flatMap(each -> variables(
+                                            .flatMap(each -> names(
+                                                    spelling,
                                                     inner,
                                                     below.path(each),
-                                                    variable + "_" + ConfigKey.variable(each) + "_"))
-                                    : variables(inner, below, variable + "_")));
+                                                    name + spelling.separator + spelling.of(each) + spelling.separator))
+                                    : names(spelling, inner, below, name + spelling.separator)));
         });
     }
 
     /** Returns the same fault with where its cause was written. */
     ConfigException located(ConfigException fault) {
         for (String at = fault.place(); !at.isEmpty(); at = parent(at)) {
-            ConfigOrigin origin = origins.get(at);
-            if (origin != null) {
-                return origin.of(fault);
+            Written found = written.get(at);
+            if (found != null) {
+                return found.origin().of(fault);
             }
         }
         return fault.in(name);
@@ -307,16 +322,11 @@ final class ConfigTree {
         return path.substring(0, Math.max(0, Math.max(path.lastIndexOf('.'), path.lastIndexOf('['))));
     }
 
-    /** Returns where each value that somebody wrote was written, by its path. */
-    Map<String, ConfigOrigin> written() {
-        Map<String, ConfigOrigin> all = new LinkedHashMap<>(origins);
-        all.keySet().removeIf(path -> !value(path).isValueNode());
+    /** Returns each value that somebody wrote, by its path. */
+    Map<String, Written> written() {
+        Map<String, Written> all = new LinkedHashMap<>(written);
+        all.values().removeIf(each -> !each.value().isValueNode());
         return all;
-    }
-
-    /** Returns the value that was written at a path; a missing node where there is none. */
-    JsonNode value(String path) {
-        return values.getOrDefault(path, NODES.missingNode());
     }
 
     /** Returns everything that holds, defaults as well, in the order of the keys. */

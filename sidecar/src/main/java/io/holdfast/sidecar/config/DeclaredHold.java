@@ -1,6 +1,8 @@
 package io.holdfast.sidecar.config;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.sidecar.config.Key.Change;
 import io.holdfast.sidecar.config.Key.Default;
 import io.holdfast.sidecar.config.Key.Reload;
@@ -27,11 +29,11 @@ public record DeclaredHold(
         @Key("or a file with the text") @Unit(range = "UTF-8")
         Optional<Path> file,
 
-        @Key("or a conversation, as it is sent") @Unit("list")
-        Optional<ArrayNode> messages,
+        @Key("or a conversation, as it is sent") @Unit("list of mappings")
+        Optional<List<ObjectNode>> messages,
 
-        @Key("tools that belong to the messages") @Unit("list")
-        Optional<ArrayNode> tools,
+        @Key("tools that belong to the messages") @Unit("list of mappings")
+        Optional<List<ObjectNode>> tools,
 
         @Key("or token ids") @Unit(value = "list", range = "0 to 4294967295")
         Optional<List<Integer>> tokens,
@@ -74,10 +76,14 @@ public record DeclaredHold(
      */
     public PrefixSource source() {
         return text.<PrefixSource>map(PrefixSource.Text::new)
-                .or(() -> messages.map(list -> new PrefixSource.Messages(list, tools)))
+                .or(() -> messages.map(list -> new PrefixSource.Messages(array(list), tools.map(DeclaredHold::array))))
                 .or(() -> tokens.map(ids -> new PrefixSource.Tokens(
                         ids.stream().mapToInt(Integer::intValue).toArray())))
                 .orElseGet(() -> new PrefixSource.Text(text(file.orElseThrow())));
+    }
+
+    private static ArrayNode array(List<ObjectNode> nodes) {
+        return JsonNodeFactory.instance.arrayNode().addAll(nodes);
     }
 
     private static String text(Path file) {

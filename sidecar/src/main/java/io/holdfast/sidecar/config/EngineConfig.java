@@ -44,7 +44,7 @@ public record EngineConfig(
         @Default(why = "`--engine` without `--engine-type` asks the engine, and until it answers means sglang")
         EngineType type,
 
-        @Key("address of the engine's HTTP server") @Unit(range = "http or https")
+        @Key("address for requests and readings") @Unit(range = "http or https")
         URI url,
 
         @Key("certificates that an engine behind https may be signed by")
@@ -193,7 +193,7 @@ public record EngineConfig(
         @Key("environment variable that has its key for pins") @Default(why = "apiKeyEnv's")
         Optional<String> adminKeyEnv) {
     /** Advice for an address that is none. */
-    static final String ADDRESS = "write the address of the engine's HTTP server, such as http://127.0.0.1:30000,"
+    static final String ADDRESS = "the address of the engine's HTTP server, such as http://127.0.0.1:30000,"
             + " without user, query or fragment";
 
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}");
@@ -250,7 +250,7 @@ public record EngineConfig(
 
     public EngineConfig {
         requireName(id);
-        require(isHttp(url), "url", url, ADDRESS);
+        require(isHttp(url), "url", url, "write " + ADDRESS);
         caFile.ifPresent(file -> require(
                 "https".equalsIgnoreCase(url.getScheme()),
                 "caFile",
@@ -429,6 +429,18 @@ public record EngineConfig(
         return caFile.isEmpty()
                 ? settings
                 : settings.withTrust(PemFiles.trust(caFile.get(), "engines." + id + ".caFile"));
+    }
+
+    /**
+     * Looks at the certificates and the variables that the keys name.
+     *
+     * @throws IOException with one sentence, where one is missing
+     */
+    public void requireFiles(Map<String, String> environment) throws IOException {
+        String keys = "engines." + id + ".";
+        Map<String, String> _ = Secret.headers(environment, apiKeyEnv, keys + "apiKeyEnv");
+        Map<String, String> _ = Secret.headers(environment, adminKeyEnv, keys + "adminKeyEnv");
+        Object _ = http();
     }
 
     /** Tells whether everything is decided and nothing is sent. */

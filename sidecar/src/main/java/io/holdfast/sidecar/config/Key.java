@@ -66,7 +66,7 @@ public @interface Key {
     enum Change {
         /** The engine follows the value from then on. */
         IN_PLACE("in place"),
-        /** What the engine holds is released, and the engine is followed anew; requested holds come back. */
+        /** All holds of the engine are released, and it is followed anew; requested holds come back. */
         ANEW("follows the engine anew"),
         /** The reload is refused: only a restart of the process takes the value. */
         RESTART("restart");

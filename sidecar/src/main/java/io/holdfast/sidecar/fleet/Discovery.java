@@ -24,7 +24,7 @@ import java.util.function.LongSupplier;
  * let go of after a grace time. For one thread at a time.
  */
 final class Discovery {
-    /** How names are looked up. */
+    /** Looks up the places that a name gives. */
     interface Lookup {
         List<Found> find(Dns dns) throws IOException;
     }
@@ -95,7 +95,7 @@ final class Discovery {
         notes = said;
     }
 
-    /** The same with the engines that were found; one that is listed is not found a second time. */
+    /** Returns the configuration with the engines that were found; a listed one is not found a second time. */
     SidecarConfig complete(SidecarConfig listed) {
         if (seen.isEmpty() || asked.isEmpty()) {
             return listed;
@@ -119,7 +119,7 @@ final class Discovery {
         return listed.withEngines(all);
     }
 
-    /** What a person should know of it. */
+    /** Returns what a person should know of it. */
     List<String> notes() {
         return notes;
     }

@@ -112,7 +112,7 @@ class ConfigSourcesTest {
         Map<String, String> variables = new TreeMap<>();
         List<String> flags = new ArrayList<>();
         values.forEach((key, value) -> {
-            variables.put("HOLDFAST_" + ConfigKey.variable(key), value);
+            variables.put("HOLDFAST_" + ConfigTree.Spelling.VARIABLE.of(key), value);
             flags.add(key + "=" + value);
         });
 
@@ -176,17 +176,19 @@ class ConfigSourcesTest {
     @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
         engines.main.share=2      | --set engines.main.share: engines.main.share is '2.0'; write a number above 0
         engines.main.share=half   | --set engines.main.share: engines.main.share is the text 'half'; write a number
-        engines.main.shar=1       | --set engines.main.shar: engines.main.shar is an unknown key; did you mean share?
+        engines.main.shar=1       | --set engines.main.shar is no key of the configuration; did you mean engines.main.share?
         engines.new.share=0.5     | --set engines.new.share: engines.new.type is missing; write sglang or vllm
-        engines.main=1            | --set engines.main: engines.main is '1'; write YAML such as {…} or […], or set a key below it
-        engines.main.id=b         | --set engines.main.id: engines.main.id is an unknown key; known here are
+        engines.main=1            | --set engines.main: engines.main is the value '1'; write a mapping with the keys
+        engines.main.id=b         | --set engines.main.id is no key of the configuration; did you mean engines.main.url?
+        engines.main.kvcachedLimit={ | --set engines.main.kvcachedLimit: engines.main.kvcachedLimit is not valid YAML at line 1
         listen.port=              | --set listen.port: listen.port is empty; write a value
         listen.port=1.5           | --set listen.port: listen.port is the value '1.5'; write a whole number
         listen.port=70000         | --set listen.port: listen.port is '70000'; write 0 to 65535
-        listen.port.x=1           | --set listen.port.x: listen.port has no keys below it
-        lisen.port=1              | --set lisen.port: lisen is an unknown key; did you mean listen?
-        engines.main.priming=yes  | --set engines.main.priming: engines.main.priming is the text 'yes'; write true or false
-        engines.main.kvcachedLimit=x | --set engines.main.kvcachedLimit: engines.main.kvcachedLimit is 'x'; write YAML
+        listen.port.x=1           | --set listen.port.x is no key of the configuration; did you mean listen.port?
+        lisen.port=1              | --set lisen.port is no key of the configuration; did you mean listen.port?
+        nonsense=1                | --set nonsense is no key of the configuration; holdfast sidecar --print-keys lists all
+        engines.main.priming=maybe | --set engines.main.priming: engines.main.priming is the text 'maybe'; write true or false
+        engines.main.kvcachedLimit=x | --set engines.main.kvcachedLimit: engines.main.kvcachedLimit is the text 'x'; write a mapping with the keys
         engines.main.caFile=x     | --set engines.main.caFile: engines.main.caFile is 'x'; only https has certificates
         """)
     void flagThatCannotBe_saysKeyFlagCauseAndMend(String setting, String sentence) {

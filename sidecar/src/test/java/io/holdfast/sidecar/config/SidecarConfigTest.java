@@ -207,10 +207,10 @@ class SidecarConfigTest {
         engines: {../up: {type: sglang, url: 'http://x'}} | engines.../up is '../up'; write 1 to 64 letters
         engines: {a: {url: 'http://x'}} | engines.a.type is missing; write sglang or vllm
         engines: {a: {type: sglng, url: 'http://x'}} | engines.a.type is 'sglng'; did you mean sglang?
-        engines: {a: {type: sglang}} | engines.a.url is missing; write the address of an HTTP server: address of the engine's
+        engines: {a: {type: sglang}} | engines.a.url is missing; write the address of the engine's HTTP server, such as
         engines: {a: {type: sglang, url: 'ftp://x'}} | engines.a.url is 'ftp://x'; write the address
         engines: {a: {type: sglang, url: 'localhost:3000'}} | engines.a.url is 'localhost:3000'; write the address
-        engines: {a: {type: sglang, url: 'http://a b'}} | engines.a.url is 'http://a b'; write the address
+        engines: {a: {type: sglang, url: 'http://a b'}} | engines.a.url is the text 'http://a b'; write the address
         engines: {a: {type: sglang, url: 'http://u:p@x'}} | engines.a.url is 'http://u:p@x'; write the address
         """)
     void fault_isOneSentenceWithPathValueAndMend(String rest, String sentence) {
