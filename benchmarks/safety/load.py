@@ -64,7 +64,7 @@ class Sidecar:
         config = pathlib.Path(self.state.name, "holdfast.yaml")
         lines = ["listen: {port: 0}", f"stateDirectory: '{self.state.name}/state'", "engines:"]
         for number, (events, replay, http) in enumerate(engines.places):
-            lines.append(f"  - {{id: e{number}, type: sglang, url: '{http}', events: '{events}', replay: '{replay}',"
+            lines.append(f"  e{number}: {{type: sglang, url: '{http}', events: '{events}', replay: '{replay}',"
                          " backend: dry_run, automaticHolds: true}")
         config.write_text("\n".join(lines) + "\n")
         self.process = subprocess.Popen([launcher, "sidecar", "--config", str(config)], stdout=subprocess.PIPE,

@@ -69,7 +69,7 @@ def main():
     engine, sidecar = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{api}"
     (state / "holdfast.yaml").write_text(
         f"listen: {{port: {api}}}\nstateDirectory: {state}/state\nengines:\n"
-        f"  - {{id: demo, type: sglang, url: '{engine}', backend: pin_blocks, maxOutputTokens: 16,"
+        f"  demo: {{type: sglang, url: '{engine}', backend: pin_blocks, maxOutputTokens: 16,"
         f" largestPromptTokens: 1024}}\n"
     )
     log = open(state / "log", "w")

@@ -95,7 +95,7 @@ def weigh(command, engine, blocks, arguments, log):
         config = os.path.join(state, "holdfast.yaml")
         with open(config, "w") as file:
             file.write(f"listen: {{port: 0}}\nstateDirectory: {state}/state\n"
-                       f"engines: [{{id: main, type: sglang, url: '{engine.url}', backend: dry_run}}]\n")
+                       f"engines: {{main: {{type: sglang, url: '{engine.url}', backend: dry_run}}}}\n")
         launcher, *words = command.split()
         options = " ".join(words)
         if arguments.nmt:

@@ -176,10 +176,10 @@ class BadInputTest {
     @Test
     void wrongConfigurationKey_isNamedByItsPath() throws IOException {
         assertThat(CommandRun.by(sidecar(config(0, NOBODY, "shared: 0.5"))).badInput())
-                .contains("sidecar.yaml: engines[0].shared ");
+                .contains("sidecar.yaml: engines.main.shared ");
         assertThat(CommandRun.by(sidecar(config(70_000, NOBODY, ""))).badInput())
                 .contains("listen.port is '70000'");
-        assertThat(CommandRun.by(sidecar(config(0, "nosuch", ""))).badInput()).contains("engines[0].url is 'nosuch'");
+        assertThat(CommandRun.by(sidecar(config(0, "nosuch", ""))).badInput()).contains("engines.main.url is 'nosuch'");
     }
 
     @Test
@@ -362,7 +362,7 @@ class BadInputTest {
                       port: %d
                     stateDirectory: '%s'
                     engines:
-                      - id: main
+                      main:
                         type: sglang
                         url: %s
                         %s

@@ -145,7 +145,7 @@ final class LoadtestPresetTest {
                         listen: {port: 0}
                         stateDirectory: '%s'
                         engines:
-                          - {id: main, type: sglang, url: '%s', backend: pin_blocks, automaticHolds: false, priming: false}
+                          main: {type: sglang, url: '%s', backend: pin_blocks, automaticHolds: false, priming: false}
                         """.formatted(folder.resolve("state"), emulator.uri()));
             try (Child child = Child.start("sidecar", "--config", config.toString())) {
                 String listens = "holdfast sidecar listens on ";

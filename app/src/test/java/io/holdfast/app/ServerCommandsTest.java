@@ -136,7 +136,33 @@ class ServerCommandsTest {
 
         assertThat(CommandRun.by("sidecar", "--check-config", "--config", file.toString())
                         .badInput())
-                .contains("engines[0].share is '1.5'");
+                .contains("engines.main.share is '1.5'");
+    }
+
+    @Test
+    void fileOfAnEarlierVersion_isPrintedInTheNewForm() throws IOException {
+        Path file = Files.writeString(
+                folder.resolve("old.yaml"),
+                "stateDirectory: '" + folder.resolve("state")
+                        + "'\nengines:\n  - {id: main, type: sglang, url: 'http://127.0.0.1:1'}\n");
+        assertThat(CommandRun.by("sidecar", "--check-config", "--config", file.toString())
+                        .badInput())
+                .contains("'holdfast sidecar --print-config --from-old " + file + "'");
+
+        CommandRun printed = CommandRun.by("sidecar", "--print-config", "--from-old", file.toString());
+
+        assertThat(printed.out()).endsWith("""
+            engines:
+              main:
+                type: sglang
+                url: http://127.0.0.1:1
+            """);
+        Files.writeString(file, printed.out());
+        assertThat(CommandRun.by("sidecar", "--check-config", "--config", file.toString())
+                        .code())
+                .isEqualTo(ExitCode.OK);
+        assertThat(CommandRun.by("sidecar", "--from-old", file.toString()).badInput())
+                .contains("--from-old prints a file in another form; add --print-config.");
     }
 
     private Path config(Http engine) throws IOException {
@@ -145,7 +171,7 @@ class ServerCommandsTest {
                     listen: {port: 0}
                     stateDirectory: '%s'
                     engines:
-                      - {id: main, type: sglang, url: '%s', maxOutputTokens: 16, largestPromptTokens: 1024,
+                      main: {type: sglang, url: '%s', maxOutputTokens: 16, largestPromptTokens: 1024,
                          readingsMillis: 50, tickMillis: 10}
                     """.formatted(folder.resolve("state"), engine.server()));
     }

@@ -36,11 +36,11 @@ class SidecarProcessTest {
     private Path write(String engines) throws IOException {
         return Files.writeString(
                 folder.resolve("sidecar.yaml"),
-                "listen: {port: 0}\nstateDirectory: '" + folder.resolve("state") + "'\nengines: [" + engines + "]\n");
+                "listen: {port: 0}\nstateDirectory: '" + folder.resolve("state") + "'\nengines: {" + engines + "}\n");
     }
 
     private static String engine(String id, int port) {
-        return "{id: " + id + ", type: sglang, url: 'http://127.0.0.1:" + port + "'}";
+        return id + ": {type: sglang, url: 'http://127.0.0.1:" + port + "'}";
     }
 
     private static int vacant() throws IOException {
@@ -64,7 +64,7 @@ class SidecarProcessTest {
             child.signal("HUP");
             sidecar.await("/api/v1/engines/b", answer -> answer.status() == 200);
 
-            write(engine("a", 9) + ", {id: b, share: 7}");
+            write(engine("a", 9) + ", b: {share: 7}");
             child.signal("HUP");
             sidecar.await("/readyz", answer -> answer.text().contains("the configuration is not taken: "));
             assertThat(sidecar.get("/api/v1/engines/b").status()).isEqualTo(200);
@@ -75,7 +75,7 @@ class SidecarProcessTest {
             assertThat(told.err())
                     .contains("Reloaded: added b.")
                     .contains("Nothing is reloaded: ")
-                    .contains("engines[1].type is missing");
+                    .contains("engines.b.type is missing");
         }
     }
 
@@ -206,7 +206,7 @@ class SidecarProcessTest {
     @Test
     void secrets_areInNothingThatIsPrinted() throws Exception {
         String secret = "c0ffee-secret-token-c0ffee";
-        Path file = write("{id: a, type: sglang, url: '" + NOBODY + "', apiKeyEnv: MY_KEY}");
+        Path file = write("a: {type: sglang, url: '" + NOBODY + "', apiKeyEnv: MY_KEY}");
         Map<String, String> variables = Map.of("MY_TOKEN", secret, "MY_KEY", secret + "-key");
         String[] command = {
             "sidecar", "--config", file.toString(), "--set", "listen.actTokenEnv=MY_TOKEN", "--log-level", "debug"
@@ -238,7 +238,7 @@ class SidecarProcessTest {
 
     @Test
     void check_saysWhatIsMissingOnThisMachine() throws IOException {
-        Path file = write("{id: a, type: sglang, url: '" + NOBODY + "', apiKeyEnv: MY_KEY}");
+        Path file = write("a: {type: sglang, url: '" + NOBODY + "', apiKeyEnv: MY_KEY}");
 
         assertThat(Child.tells("sidecar", "--check-config", "--config", file.toString())
                         .badInput())

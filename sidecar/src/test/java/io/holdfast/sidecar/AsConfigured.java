@@ -16,8 +16,8 @@ public final class AsConfigured {
      */
     public static ControllerSettings controller(EngineType type, String keys) {
         String more = keys.isEmpty() ? "" : ", " + keys;
-        String yaml = "engines: [{id: main, type: " + type.name().toLowerCase(Locale.ROOT)
-                + ", url: 'http://127.0.0.1:30000'" + more + "}]";
+        String yaml = "engines: {main: {type: " + type.name().toLowerCase(Locale.ROOT)
+                + ", url: 'http://127.0.0.1:30000'" + more + "}}";
         return SidecarConfig.parse(yaml, "the default").engines().getFirst().controllerSettings();
     }
 }

@@ -183,11 +183,11 @@ class EngineLivesTest {
                                 """
                                 listen: {port: 0}
                                 stateDirectory: '%s'
-                                engines: [{id: demo, type: %s, url: '%s', events: '%s', readingsMillis: 50}]
+                                engines: {demo: {type: %s, url: '%s', events: '%s', readingsMillis: 50}}
                                 """.formatted(state, type, emulator.uri(), emulator.eventsEndpoint()), "test.yaml"));
                 SidecarClient client = new SidecarClient(sidecar.uri())) {
             String mend = "The engine asks for a key that it was not given (HTTP 401 at " + route
-                    + "): engines[].apiKeyEnv names the environment variable that has it.";
+                    + "): engines.ID.apiKeyEnv names the environment variable that has it.";
 
             Http.Answer ready = Eventually.see(
                     "the key is asked for",
@@ -197,7 +197,7 @@ class EngineLivesTest {
             Eventually.see(
                     "in the summary as well",
                     () -> client.http.get("/api/v1/overview").json().encode(),
-                    text -> text.contains("engines[].apiKeyEnv"));
+                    text -> text.contains("engines.ID.apiKeyEnv"));
         }
     }
 

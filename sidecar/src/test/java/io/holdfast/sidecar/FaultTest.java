@@ -213,7 +213,7 @@ class FaultTest {
         String yaml = TestBed.yaml(state, one, "")
                 + TestBed.yaml(state, two, "").lines().skip(3).toList().stream()
                         .reduce("", (all, line) -> all + line + "\n")
-                        .replace("id: demo", "id: other");
+                        .replace("demo: {", "other: {");
         return Sidecar.start(
                 vertx,
                 SidecarConfig.parse(yaml, "test.yaml"),

@@ -76,7 +76,7 @@ class KeepWarmTest {
                                 listen: {port: 0}
                                 stateDirectory: '%s'
                                 engines:
-                                  - {id: demo, type: vllm, url: '%s', events: '%s', readingsMillis: 50, tickMillis: 10}
+                                  demo: {type: vllm, url: '%s', events: '%s', readingsMillis: 50, tickMillis: 10}
                                 """.formatted(state, emulator.uri(), emulator.eventsEndpoint()), "test.yaml"));
                 SidecarClient client = new SidecarClient(sidecar.uri());
                 Http engine = new Http(emulator.uri())) {

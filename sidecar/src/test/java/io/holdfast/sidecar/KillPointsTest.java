@@ -304,8 +304,8 @@ class KillPointsTest {
             """.formatted(state));
         for (Place place : places) {
             config.append("""
-                - {id: %s, type: sglang, url: '%s', backend: %s, priming: false, maxOutputTokens: 16,
-                   largestPromptTokens: 1024, readingsMillis: 50, tickMillis: 10}
+                \s %s: {type: sglang, url: '%s', backend: %s, priming: false, maxOutputTokens: 16,
+                      largestPromptTokens: 1024, readingsMillis: 50, tickMillis: 10}
                 """.formatted(
                     place.backend, place.emulator.uri(), backend.isEmpty() ? place.backend : backend.getFirst()));
         }

@@ -79,7 +79,7 @@ class KvcachedHoldTest {
                         listen: {port: 0}
                         stateDirectory: '%s'
                         engines:
-                          - {id: demo, type: vllm, url: '%s', kvcachedSegment: '%s', readingsMillis: 50, tickMillis: 10%s}
+                          demo: {type: vllm, url: '%s', kvcachedSegment: '%s', readingsMillis: 50, tickMillis: 10%s}
                         """.formatted(folder.resolve("state"), emulator.uri(), folder.resolve("kvc_test"), keys),
                         "test.yaml"));
     }

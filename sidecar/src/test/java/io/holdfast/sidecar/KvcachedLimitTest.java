@@ -296,7 +296,7 @@ class KvcachedLimitTest {
             other = TestBed.yaml(folder.resolve("state"), second.uri(), "backend: dry_run")
                     .lines()
                     .skip(3)
-                    .map(line -> line.replace("id: demo", "id: other") + "\n")
+                    .map(line -> line.replace("demo: {", "other: {") + "\n")
                     .collect(Collectors.joining());
             try (Sidecar sidecar = Sidecar.start(
                             vertx,

@@ -48,13 +48,13 @@ class ReloadTest {
     }
 
     private static String engine(String id, URI url, String keys) {
-        return "  - {id: " + id + ", type: sglang, url: '" + url
+        return "  " + id + ": {type: sglang, url: '" + url
                 + "', maxOutputTokens: 16, largestPromptTokens: 1024, readingsMillis: 50, tickMillis: 10,"
                 + " priming: false, backend: pin_blocks" + keys + "}\n";
     }
 
     private Path write(String... engines) {
-        return writeAll("engines:" + (engines.length == 0 ? " []" : "\n" + String.join("", engines)));
+        return writeAll("engines:" + (engines.length == 0 ? " {}" : "\n" + String.join("", engines)));
     }
 
     private Path writeAll(String rest) {
@@ -219,8 +219,7 @@ class ReloadTest {
             write(engine(
                     "a",
                     first.uri(),
-                    ", holds: [{name: rules, tokens: "
-                            + EngineClient.array(PREFIX).encode() + "}]"));
+                    ", holds: {rules: {tokens: " + EngineClient.array(PREFIX).encode() + "}}"));
             reload(sidecar);
             Eventually.see("it is held", one::usedTokens, used -> used == 512);
             assertThat(heldToBeMeasured(a)).containsExactly(false);
@@ -228,8 +227,8 @@ class ReloadTest {
             write(engine(
                     "a",
                     first.uri(),
-                    ", holds: [{name: rules, measure: true, tokens: "
-                            + EngineClient.array(PREFIX).encode() + "}]"));
+                    ", holds: {rules: {measure: true, tokens: "
+                            + EngineClient.array(PREFIX).encode() + "}}"));
             assertThat(reload(sidecar).getJsonObject("changed").getJsonArray("a"))
                     .containsExactly("holds");
             Eventually.see("it may be let go of now", () -> heldToBeMeasured(a), held -> held.equals(List.of(true)));
@@ -343,13 +342,13 @@ class ReloadTest {
 
             assertThat(answer.status()).isEqualTo(422);
             assertThat(answer.error())
-                    .isEqualTo(config + ": engines[0].share is '3.0'; write a number above 0 and at most 1, such as"
+                    .isEqualTo(config + ": engines.a.share is '3.0'; write a number above 0 and at most 1, such as"
                             + " 0.5 (line 4).");
             assertThat(http.get("/api/v1/engines").json().getJsonArray("engines"))
                     .hasSize(1);
             assertThat(http.get("/readyz").json().getJsonArray("notes").encode())
                     .contains("the configuration is not taken: ")
-                    .contains("engines[0].share");
+                    .contains("engines.a.share");
 
             write(engine("a", NOBODY, ""));
             assertThat(http.post("/api/v1/reload", "").status()).isEqualTo(200);
@@ -364,7 +363,7 @@ class ReloadTest {
         try (Sidecar sidecar = start(config);
                 Http http = new Http(sidecar.uri())) {
             writeAll("engines:\n" + engine("a", NOBODY, "") + engine("b", URI.create("http://127.0.0.1:10"), "")
-                    + "devices: [{id: g, memory: 8G, weights: 1G}]\n");
+                    + "devices: {g: {memory: 8G, weights: 1G}}\n");
 
             Http.Answer answer = http.post("/api/v1/reload", "");
 
@@ -454,7 +453,7 @@ class ReloadTest {
             one.generate(PREFIX);
             a.held(PREFIX);
 
-            Files.writeString(found.resolve("b.yaml"), "{id: b, tpe: sglang}");
+            Files.writeString(found.resolve("b.yaml"), "b: {tpe: sglang}");
             Eventually.see(
                     "the bad file is said",
                     () -> a.http.get("/readyz").text(),
@@ -562,10 +561,10 @@ class ReloadTest {
                     moved.listen(),
                     directory.resolve("new"),
                     moved.snapshots(),
-                    moved.engines(),
-                    false,
                     List.of(),
+                    moved.engines(),
                     Optional.empty(),
+                    false,
                     List.of(other));
             try (Sidecar sidecar = Sidecar.start(vertx, elsewhere, registry);
                     Http http = new Http(sidecar.uri())) {

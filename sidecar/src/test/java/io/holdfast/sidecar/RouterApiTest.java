@@ -44,9 +44,9 @@ class RouterApiTest {
                         listen: {port: 0}
                         stateDirectory: '%s'
                         engines:
-                          - {id: demo, type: sglang, url: '%s', readingsMillis: 50, tickMillis: 10, backend: dry_run, priming: false}
-                          - {id: second, type: sglang, url: '%s', readingsMillis: 50, tickMillis: 10, backend: dry_run, priming: false}
-                          - {id: gone, type: sglang, url: 'http://127.0.0.1:9', backend: dry_run, priming: false}
+                          demo: {type: sglang, url: '%s', readingsMillis: 50, tickMillis: 10, backend: dry_run, priming: false}
+                          second: {type: sglang, url: '%s', readingsMillis: 50, tickMillis: 10, backend: dry_run, priming: false}
+                          gone: {type: sglang, url: 'http://127.0.0.1:9', backend: dry_run, priming: false}
                         """.formatted(state.resolve("two"), bed.emulator.uri(), second.uri()), "test.yaml"));
         http = new Http(both.uri());
         demo = new SidecarClient(both.uri());

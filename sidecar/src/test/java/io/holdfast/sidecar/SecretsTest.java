@@ -32,8 +32,8 @@ class SecretsTest {
             listen: {port: 0, actTokenEnv: TEST_ACT, readTokenEnv: TEST_READ}
             stateDirectory: '%s'
             engines:
-              - {id: demo, type: sglang, url: '%s', backend: keep_warm, apiKeyEnv: TEST_KEY, readingsMillis: 50}
-              - {id: gone, type: sglang, url: 'http://127.0.0.1:9', apiKeyEnv: TEST_KEY, readingsMillis: 50}
+              demo: {type: sglang, url: '%s', backend: keep_warm, apiKeyEnv: TEST_KEY, readingsMillis: 50}
+              gone: {type: sglang, url: 'http://127.0.0.1:9', apiKeyEnv: TEST_KEY, readingsMillis: 50}
             """);
         try (Emulator emulator = Emulator.start(vertx, TestBed.fast().withVariant(Variant.STOCK))) {
             Files.writeString(config, Files.readString(config).formatted(directory.resolve("state"), emulator.uri()));

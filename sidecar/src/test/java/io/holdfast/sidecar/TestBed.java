@@ -52,8 +52,8 @@ public final class TestBed implements AutoCloseable {
         TestBed bed = new TestBed(
                 settings,
                 uri -> SidecarConfig.parse(
-                        "{listen: {port: 0}, stateDirectory: '" + state + "', engines: [{id: demo, type: sglang, url: '"
-                                + uri + "', backend: " + backend + "}]}",
+                        "{listen: {port: 0}, stateDirectory: '" + state + "', engines: {demo: {type: sglang, url: '"
+                                + uri + "', backend: " + backend + "}}}",
                         "test.yaml"));
         bed.meet();
         return bed;
@@ -110,7 +110,7 @@ public final class TestBed implements AutoCloseable {
             listen: {port: 0}
             stateDirectory: '%s'
             engines:
-              - {id: demo, type: sglang, url: '%s', maxOutputTokens: 16, largestPromptTokens: 1024,
+              demo: {type: sglang, url: '%s', maxOutputTokens: 16, largestPromptTokens: 1024,
                  readingsMillis: 50, tickMillis: 10, %s}
             """.formatted(state, engine, keys);
     }

@@ -204,7 +204,7 @@ final class TraceOverSockets {
                 listen: {port: 0}
                 stateDirectory: '%s'
                 engines:
-                  - {id: demo, type: sglang, url: '%s', backend: %s, automaticHolds: true,
+                  demo: {type: sglang, url: '%s', backend: %s, automaticHolds: true,
                      largestPromptTokens: %d, maxOutputTokens: %d, readingsMillis: 500}
                 """.formatted(state, emulator.uri(), backend, CONTEXT / 2, LONGEST_ANSWER), "trace.yaml");
     }

@@ -68,7 +68,7 @@ final class TtftStatesTest {
                         listen: {port: 0}
                         stateDirectory: '%s'
                         engines:
-                          - {id: demo, type: sglang, url: '%s', backend: pin_blocks, maxOutputTokens: 16,
+                          demo: {type: sglang, url: '%s', backend: pin_blocks, maxOutputTokens: 16,
                              largestPromptTokens: 6400, ttftWindowSeconds: 30, %s}
                         """.formatted(state, emulator.uri(), keys), "test.yaml"),
                     new PrometheusMeterRegistry(PrometheusConfig.DEFAULT),

@@ -67,7 +67,7 @@ class VllmNamingTest {
                         listen: {port: 0}
                         stateDirectory: '%s'
                         engines:
-                          - {id: demo, type: vllm, url: '%s', events: '%s', backend: %s, maxOutputTokens: 16,
+                          demo: {type: vllm, url: '%s', events: '%s', backend: %s, maxOutputTokens: 16,
                              largestPromptTokens: 256, readingsMillis: 50, tickMillis: 10%s}
                         """.formatted(state, engine.uri(), engine.eventsEndpoint(), backend, keys), "test.yaml"));
     }

@@ -65,8 +65,8 @@ class WedgeTest {
                         vertx,
                         SidecarConfig.parse(
                                 "{listen: {port: 0}, stateDirectory: '" + state
-                                        + "', engines: [{id: demo, type: sglang," + " url: '" + emulator.uri() + "', "
-                                        + keys + "}]}",
+                                        + "', engines: {demo: {type: sglang," + " url: '" + emulator.uri() + "', "
+                                        + keys + "}}}",
                                 "test"));
                 SidecarClient client = new SidecarClient(sidecar.uri())) {
             client.meet(engine);
@@ -103,7 +103,7 @@ class WedgeTest {
                         vertx,
                         SidecarConfig.parse(
                                 "{listen: {port: 0}, stateDirectory: '" + state
-                                        + "', engines: [{id: demo, type: sglang, url: '" + emulator.uri() + "'}]}",
+                                        + "', engines: {demo: {type: sglang, url: '" + emulator.uri() + "'}}}",
                                 "test"));
                 SidecarClient client = new SidecarClient(sidecar.uri())) {
             client.meet(engine);
@@ -148,8 +148,8 @@ class WedgeTest {
                             vertx,
                             SidecarConfig.parse(
                                     "{listen: {port: 0}, stateDirectory: '" + state
-                                            + "', engines: [{id: demo, type: sglang, url: '" + emulator.uri()
-                                            + "', readingsMillis: 50, tickMillis: 10}]}",
+                                            + "', engines: {demo: {type: sglang, url: '" + emulator.uri()
+                                            + "', readingsMillis: 50, tickMillis: 10}}}",
                                     "test"));
                     SidecarClient client = new SidecarClient(sidecar.uri())) {
                 Eventually.see(

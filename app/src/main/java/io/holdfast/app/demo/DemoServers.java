@@ -61,7 +61,7 @@ public final class DemoServers implements ServerUnit, AutoCloseable {
                   port: 0
                 stateDirectory: "%s"
                 engines:
-                  - id: %s
+                  %s:
                     type: sglang
                     url: %s
                     events: %s

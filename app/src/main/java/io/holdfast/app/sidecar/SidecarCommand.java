@@ -89,6 +89,14 @@ public final class SidecarCommand implements Callable<Integer> {
             description = "Print all that holds, defaults as well, ready to be read again, and stop.")
     private boolean printConfig;
 
+    @Option(
+            names = "--from-old",
+            paramLabel = "FILE",
+            description =
+                    "With --print-config: print this file of an earlier version, which listed its engines, with each"
+                            + " engine, device and hold under its name, and stop. Comments are not kept.")
+    private @Nullable Path old;
+
     @Option(names = "--print-example", description = "Print a commented configuration to start from, and stop.")
     private boolean printExample;
 
@@ -133,6 +141,14 @@ public final class SidecarCommand implements Callable<Integer> {
         PrintWriter out = spec.commandLine().getOut();
         if (printExample || printKeys) {
             out.print(printExample ? SidecarConfig.example() : SidecarConfig.reference());
+            out.flush();
+            return ExitCode.OK;
+        }
+        if (old != null) {
+            if (!printConfig) {
+                throw new CommandException("--from-old prints a file in another form; add --print-config.");
+            }
+            out.print(ConfigSources.renewed(old));
             out.flush();
             return ExitCode.OK;
         }

@@ -53,7 +53,7 @@ class LedgerCommandTest {
             listen: {port: 0}
             stateDirectory: '%s'
             engines:
-              - {id: main, type: sglang, url: '%s', backend: pin_blocks, priming: false, maxOutputTokens: 16,
+              main: {type: sglang, url: '%s', backend: pin_blocks, priming: false, maxOutputTokens: 16,
                  largestPromptTokens: 1024, readingsMillis: 50, tickMillis: 10}
             """.formatted(state(), emulator.uri()));
     }

@@ -91,8 +91,8 @@ class TopCommandTest {
 
     private SidecarConfig config(URI engine) {
         return SidecarConfig.parse(
-                "{listen: {port: 0}, stateDirectory: '" + folder + "', engines: [{id: main, type: sglang, url: '"
-                        + engine + "', backend: dry_run}]}",
+                "{listen: {port: 0}, stateDirectory: '" + folder + "', engines: {main: {type: sglang, url: '" + engine
+                        + "', backend: dry_run}}}",
                 "test.yaml");
     }
 }

@@ -18,7 +18,7 @@ public final class ApiError extends RuntimeException {
         this.yet = yet;
     }
 
-    /** What cannot be told yet, since the engine has not shown it or does not answer now. */
+    /** Makes an answer that cannot be told yet, since the engine has not shown it or does not answer now. */
     public static ApiError notYet(int status, String sentence) {
         return new ApiError(status, sentence, true);
     }

@@ -1,6 +1,6 @@
 package io.holdfast.sidecar.config;
 
-/** A configuration that cannot be used: one sentence that names the place, the value, the cause and the mend. */
+/** Refusal of a configuration, in one sentence that names the place, the value, the cause and the mend. */
 public final class ConfigException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
@@ -17,34 +17,39 @@ public final class ConfigException extends RuntimeException {
         this.fault = fault;
     }
 
-    /** The same fault, seen from one level further out: {@code share} becomes {@code engines[0].share}. */
+    /** Returns the path of a key below another path, which may be empty. */
+    static String below(String path, String key) {
+        return path.isEmpty() || key.isEmpty() ? path + key : path + "." + key;
+    }
+
+    /** Returns the same fault, seen from further out: {@code share} becomes {@code engines.main.share}. */
     ConfigException under(String outer) {
-        return new ConfigException(place.isEmpty() ? outer : outer + "." + place, fault);
+        return at(below(outer, place));
     }
 
-    /** The same fault, seen from further out where there is further out. */
-    ConfigException underAny(String outer) {
-        return outer.isEmpty() ? this : under(outer);
-    }
-
-    /** The same fault of another path. */
-    ConfigException at(String other) {
+    /** Returns the same fault of another path. */
+    public ConfigException at(String other) {
         return new ConfigException(other, fault);
     }
 
-    /** The path of the key, empty for the whole. */
-    String place() {
+    /** Returns the path of the key, empty for the whole. */
+    public String place() {
         return place;
     }
 
-    /** The same fault with the name of the file, the variable or the flag that has it. */
+    /** Returns the same fault with the name of the file, the variable or the flag that has it. */
     ConfigException in(String source) {
         return new ConfigException("", source + ": " + (place.isEmpty() ? "" : place + " ") + fault);
     }
 
-    ConfigException in(String file, int line) {
-        return new ConfigException(
-                "", file + ": " + (place.isEmpty() ? "" : place + " ") + fault + " (line " + line + ")");
+    /** Returns the same fault with other words for these. */
+    public ConfigException withWords(String words, String others) {
+        return new ConfigException(place, fault.replace(words, others));
+    }
+
+    /** Returns the same fault with the line of the file that has it. */
+    ConfigException withLine(int line) {
+        return new ConfigException(place, fault + " (line " + line + ")");
     }
 
     static void require(boolean holds, String key, Object value, String mend) {
@@ -53,7 +58,7 @@ public final class ConfigException extends RuntimeException {
         }
     }
 
-    /** Whether it stays where it is written: nothing that ends a line, or turns the letters after it around. */
+    /** Tells whether a character stays where it is written: it ends no line, and turns no letters around. */
     private static boolean isVisible(int character) {
         return switch (Character.getType(character)) {
             case Character.CONTROL,
@@ -65,7 +70,7 @@ public final class ConfigException extends RuntimeException {
         };
     }
 
-    /** A value fit to stand in a sentence: one line, not long. */
+    /** Returns a value as it can stand in a sentence: one line, not long. */
     public static String shown(String value) {
         String line = value.codePoints()
                 .limit(60)

@@ -2,8 +2,8 @@ package io.holdfast.sidecar.config;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.holdfast.sidecar.config.ConfigOrigin.Flag;
-import io.holdfast.sidecar.config.ConfigOrigin.Variable;
+import io.holdfast.sidecar.config.ConfigTree.Spelling;
+import io.holdfast.sidecar.config.ConfigTree.Written;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
@@ -22,14 +22,14 @@ import java.util.function.Supplier;
 import java.util.regex.Pattern;
 
 /**
- * Everywhere that a configuration is written: flags before the environment before the file before the defaults.
+ * Sources of a configuration: flags go before the environment, the environment before the file, the file before defaults.
  *
- * <p>One rule for all keys: what a file calls {@code engines: [{id: main, share: 0.3}]} is {@code --set
+ * <p>One rule for all keys: what a file calls {@code engines: {main: {share: 0.3}}} is {@code --set
  * engines.main.share=0.3} on the command line and {@code HOLDFAST_ENGINES_MAIN_SHARE=0.3} in the environment. It is read anew
  * each time, so that a reload sees what the files say by then.
  */
 public final class ConfigSources {
-    private static final String PREFIX = "HOLDFAST_";
+    private static final String PREFIX = Spelling.VARIABLE.prefix;
     /** Variables that are about the process or other commands. */
     private static final Set<String> OTHERS = Set.of(
             "HOLDFAST_LOG",
@@ -40,7 +40,7 @@ public final class ConfigSources {
             "HOLDFAST_CONFIG",
             "HOLDFAST_ARM",
             "HOLDFAST_PREFIX");
-    /** What Kubernetes and Docker tell every process of a service called holdfast. */
+    /** Variables that Kubernetes and Docker set for every process beside a service called holdfast. */
     private static final Pattern SERVICE = Pattern.compile(
             "HOLDFAST(_[A-Z0-9_]+)?_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)_(PROTO|PORT|ADDR))");
 
@@ -57,7 +57,7 @@ public final class ConfigSources {
      */
     public record Setting(String typed, String key, String value) {
         /**
-         * Of {@code key=value}.
+         * Reads {@code key=value}.
          *
          * @throws ConfigException with one sentence, where it is not that
          */
@@ -90,7 +90,7 @@ public final class ConfigSources {
     }
 
     /**
-     * All of these, in their order of precedence.
+     * Returns all of these, in their order of precedence.
      *
      * @param settings those that come later replace those that come earlier
      */
@@ -98,23 +98,37 @@ public final class ConfigSources {
         return new ConfigSources(file, environment, settings, List::of);
     }
 
-    /** The same with values that hold where nobody wrote others, asked for each time that all of it is read. */
+    /** Returns these sources with values for keys that are not written, asked for at each reading. */
     public ConfigSources withDefaults(Supplier<List<Setting>> values) {
         return new ConfigSources(file, environment, settings, values);
     }
 
-    /** Whether anything at all is written anywhere. */
+    /** Tells whether anything at all is written anywhere. */
     public boolean isEmpty() {
         return file.isEmpty()
                 && settings.isEmpty()
                 && environment.keySet().stream().noneMatch(ConfigSources::isKey);
     }
 
+    /**
+     * Returns a file of earlier versions in the form of this one, without comments and defaults.
+     *
+     * @throws ConfigException with the name of the file, where it cannot be read
+     */
+    public static String renewed(Path old) {
+        String text = Yaml.text(old);
+        try {
+            return Yaml.printed(OldForm.renewed(Yaml.parsed(text)));
+        } catch (ConfigException e) {
+            throw e.in(old.toString());
+        }
+    }
+
     private static boolean isKey(String variable) {
         return variable.startsWith(PREFIX)
                 && !OTHERS.contains(variable)
                 && !ConfigTree.empty()
-                        .paths(variable.substring(PREFIX.length()))
+                        .find(Spelling.VARIABLE, variable.substring(PREFIX.length()))
                         .isEmpty();
     }
 
@@ -136,11 +150,12 @@ public final class ConfigSources {
             requireFew(tree, tree.root().path("engines").size() - listed);
         }
         StateHome home = StateHome.of(environment);
-        SidecarConfig config = ConfigFile.read(tree, home);
-        ObjectNode complete = tree.complete();
-        complete.put("stateDirectory", config.stateDirectory().toString());
-        found.forEach(each -> withoutFound(complete));
-        return new EffectiveConfig(config, ConfigTree.yaml(complete), lines(tree, config, home));
+        ObjectNode complete = tree.complete(home);
+        SidecarConfig config = tree.read(complete, home);
+        if (!found.isEmpty()) {
+            withoutFound(complete);
+        }
+        return new EffectiveConfig(config, Yaml.printed(complete), lines(tree, config, home));
     }
 
     private static void requireFew(ConfigTree tree, int found) {
@@ -152,7 +167,7 @@ public final class ConfigSources {
         }
     }
 
-    /** Engines that are found in files are written there; who reads what is printed finds them again. */
+    /** Leaves out the pattern of files, since the printed configuration has the engines that they gave. */
     private static void withoutFound(ObjectNode complete) {
         if (complete.path("discovery") instanceof ObjectNode discovery) {
             discovery.remove("file");
@@ -163,7 +178,7 @@ public final class ConfigSources {
     }
 
     /**
-     * Looks at all that a start would need, and asks no engine: files, variables, the state directory.
+     * Looks at the files, the variables and the state directory that a start would need; asks no engine.
      *
      * @throws ConfigException where it is not sound
      * @throws SidecarException with one sentence, where something that it names is missing
@@ -176,13 +191,8 @@ public final class ConfigSources {
                 Object _ = PemFiles.server(config.listen().tls().get());
             }
             for (EngineConfig engine : config.engines()) {
-                String keys = "engines." + engine.id() + ".";
-                Map<String, String> _ = Secret.headers(environment, engine.apiKeyEnv(), keys + "apiKeyEnv");
-                Map<String, String> _ = Secret.headers(environment, engine.adminKeyEnv(), keys + "adminKeyEnv");
-                Object _ = engine.http();
-                for (DeclaredHold hold : engine.holds()) {
-                    PrefixSource _ = hold.source();
-                }
+                engine.requireFiles(environment);
+                engine.holds().forEach(DeclaredHold::source);
             }
         } catch (IOException e) {
             throw new SidecarException(String.valueOf(e.getMessage()), e);
@@ -196,7 +206,7 @@ public final class ConfigSources {
         }
     }
 
-    /** Differs when the files that discovery finds differ, by name, time or size. */
+    /** Returns a value that differs when the files that discovery finds differ, by name, time or size. */
     public List<Object> stamp() {
         List<Object> stamp = new ArrayList<>();
         for (Path each : files(merged(List.of()))) {
@@ -240,65 +250,41 @@ public final class ConfigSources {
     }
 
     private ConfigTree merged(List<Path> found) {
-        ConfigTree tree = file.map(ConfigSources::tree).orElseGet(ConfigTree::empty);
-        for (Path each : found) {
-            try {
-                tree.addEngines(ConfigFile.text(each), each.toString());
-            } catch (ConfigException e) {
-                throw String.valueOf(e.getMessage()).startsWith(each.toString()) ? e : e.in(each.toString());
-            }
-        }
+        ConfigTree tree = file.map(each -> ConfigTree.of(Yaml.text(each), each.toString()))
+                .orElseGet(ConfigTree::empty);
+        found.forEach(each -> tree.addEngines(Yaml.text(each), each.toString()));
         List<String> unknown = new ArrayList<>();
         environment.forEach((variable, value) -> {
-            if (variable.startsWith(PREFIX) && !OTHERS.contains(variable)) {
-                Set<String> paths = tree.paths(variable.substring(PREFIX.length()));
-                if (paths.size() > 1) {
-                    throw new ConfigException(
-                            "",
-                            variable + " can mean " + String.join(" and ", paths) + "; write one of them with --set, or"
-                                    + " in the file");
-                }
-                boolean service = SERVICE.matcher(variable).matches()
-                        || (variable.contains("_PORT") && LINK.matcher(value).matches());
-                if (paths.isEmpty() && !service) {
-                    unknown.add(variable);
-                } else if (!service) {
-                    tree.set(paths.iterator().next(), value, new Variable(variable));
+            boolean service = SERVICE.matcher(variable).matches()
+                    || (variable.contains("_PORT") && LINK.matcher(value).matches());
+            if (variable.startsWith(PREFIX) && !OTHERS.contains(variable) && !service) {
+                String name = variable.substring(PREFIX.length());
+                if (tree.find(Spelling.VARIABLE, name).isEmpty()) {
+                    unknown.add(name);
+                } else {
+                    tree.set(Spelling.VARIABLE, name, value, new ConfigOrigin(variable, 0));
                 }
             }
         });
-        settings.forEach(each -> tree.set(each.key(), each.value(), new Flag(each.typed())));
+        settings.forEach(each -> set(tree, each));
         Set<String> written = tree.written().keySet();
-        defaults.get().stream()
-                .filter(each -> !written.contains(each.key()))
-                .forEach(each -> tree.set(each.key(), each.value(), new Flag(each.typed())));
+        defaults.get().stream().filter(each -> !written.contains(each.key())).forEach(each -> set(tree, each));
+        // Secrets have their variables named by keys that a flag may have set.
         Set<String> secrets = secrets(tree.root());
         unknown.stream()
-                .filter(variable -> !secrets.contains(variable)
-                        && !SERVICE.matcher(variable).matches())
+                .filter(name -> !secrets.contains(PREFIX + name))
                 .findFirst()
-                .ifPresent(variable -> {
-                    throw new ConfigException(
-                            "",
-                            variable + " is no key of the configuration; "
-                                    + ConfigMapping.nearest(variable, variables(tree))
-                                            .map(near -> "did you mean " + near + "?")
-                                            .orElse("unset it, or name it with a key that names a secret, such as"
-                                                    + " listen.actTokenEnv"));
+                .ifPresent(name -> {
+                    throw tree.unknown(Spelling.VARIABLE, name, PREFIX + name);
                 });
         return tree;
     }
 
-    private static ConfigTree tree(Path file) {
-        String text = ConfigFile.text(file);
-        try {
-            return ConfigTree.of(text, file.toString());
-        } catch (ConfigException e) {
-            throw e.in(file.toString());
-        }
+    private static void set(ConfigTree tree, Setting setting) {
+        tree.set(Spelling.PATH, setting.key(), setting.value(), new ConfigOrigin(setting.typed(), 0));
     }
 
-    /** The variables that the configuration says secrets are in. */
+    /** Returns the variables that the configuration says secrets are in. */
     private static Set<String> secrets(JsonNode at) {
         Set<String> named = new TreeSet<>();
         at.properties().forEach(each -> {
@@ -307,46 +293,23 @@ public final class ConfigSources {
             }
             named.addAll(secrets(each.getValue()));
         });
-        if (at.isArray()) {
-            at.forEach(each -> named.addAll(secrets(each)));
-        }
         return named;
-    }
-
-    private static List<String> variables(ConfigTree tree) {
-        List<String> all = new ArrayList<>();
-        ConfigKeys.sections().forEach(section -> {
-            String path = section.getKey();
-            List<String> heads = new ArrayList<>();
-            if (path.contains(".ID")) {
-                String list = path.substring(0, path.indexOf(".ID"));
-                tree.root()
-                        .path(list)
-                        .forEach(element -> heads.add(path.replaceFirst(
-                                "\\.ID", "." + element.path("id").asText())));
-            } else {
-                heads.add(path);
-            }
-            heads.forEach(head -> section.getValue()
-                    .forEach(key ->
-                            all.add(PREFIX + (head.isEmpty() ? "" : ConfigKey.variable(head) + "_") + key.variable())));
-        });
-        return all;
     }
 
     private List<String> lines(ConfigTree tree, SidecarConfig config, StateHome home) {
         List<String> lines = new ArrayList<>();
-        Map<String, ConfigOrigin> written = tree.written();
+        Map<String, Written> written = tree.written();
         if (!written.containsKey("stateDirectory")) {
             lines.add("stateDirectory = " + config.stateDirectory() + " (default: " + home.why() + ")");
             home.others()
                     .forEach(other -> lines.add("ledgers of an earlier start are in " + other
-                            + " too; what they still list is said by /readyz, and let go of by holdfast ledger release"
+                            + " too; what they still list is said by /readyz, and released by holdfast ledger release"
                             + " --state-directory " + other));
         }
-        written.forEach((key, origin) -> {
+        written.forEach((key, each) -> {
             if (lines.size() < MOST_LINES) {
-                lines.add(key + " = " + shown(key, tree.value(key)) + " (" + origin.shown() + ")");
+                lines.add(key + " = " + shown(key, each.value().asText()) + " ("
+                        + each.origin().shown() + ")");
             }
         });
         if (written.size() > lines.size()) {
@@ -360,7 +323,7 @@ public final class ConfigSources {
         if (key.endsWith("Env") && !environment.containsKey(value)) {
             return "(a variable that is not set)";
         }
-        if (key.contains(".holds.") && !key.endsWith(".file") && !key.endsWith(".name")) {
+        if (key.contains(".holds.") && !key.endsWith(".file")) {
             return "(" + value.length() + " characters)";
         }
         return ConfigException.shown(value).replaceAll("^'|'$", "");

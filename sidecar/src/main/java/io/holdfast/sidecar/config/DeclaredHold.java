@@ -1,5 +1,12 @@
 package io.holdfast.sidecar.config;
 
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.holdfast.sidecar.config.Key.Change;
+import io.holdfast.sidecar.config.Key.Default;
+import io.holdfast.sidecar.config.Key.Reload;
+import io.holdfast.sidecar.config.Key.Unit;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -8,74 +15,75 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
 import java.util.HexFormat;
-import java.util.Objects;
+import java.util.List;
 import java.util.Optional;
-import org.jspecify.annotations.Nullable;
+import java.util.stream.Stream;
 
-/** A prefix that the configuration names to be held, by a text, a conversation, tokens, or a file that has a text. */
-public final class DeclaredHold {
+/** Prefix that the configuration asks to hold, by a text, a conversation, tokens, or a file that has a text. */
+@Reload(Change.IN_PLACE)
+public record DeclaredHold(
+        String name,
+
+        @Key("text that is held, as it is") Optional<String> text,
+
+        @Key("or a file with the text") @Unit(range = "UTF-8")
+        Optional<Path> file,
+
+        @Key("or a conversation, as it is sent") @Unit("list of mappings")
+        Optional<List<ObjectNode>> messages,
+
+        @Key("tools that belong to the messages") @Unit("list of mappings")
+        Optional<List<ObjectNode>> tools,
+
+        @Key("or token ids") @Unit(value = "list", range = "0 to 4294967295")
+        Optional<List<Integer>> tokens,
+
+        @Key(name = "measure", value = "whether it may be released now and then to measure what holding it is worth")
+        @Default(value = "false", why = "what was asked for is kept")
+        boolean measured) {
     private static final long MOST_BYTES = 8 << 20;
 
-    private final String name;
-    private final Optional<PrefixSource> written;
-    private final Optional<Path> file;
-    private final boolean measured;
-
-    private DeclaredHold(String name, Optional<PrefixSource> written, Optional<Path> file, boolean measured) {
-        this.name = name;
-        this.written = written;
-        this.file = file;
-        this.measured = measured;
+    public DeclaredHold {
+        EngineConfig.requireName(name);
+        long ways = Stream.of(text, file, messages, tokens)
+                .filter(Optional::isPresent)
+                .count();
+        if (ways != 1) {
+            throw new ConfigException(
+                    "", "has " + (ways == 0 ? "none" : "several") + " of text, file, messages and tokens; write one");
+        }
+        if (tools.isPresent() && messages.isEmpty()) {
+            throw new ConfigException("tools", "are a part of a conversation; write messages, or leave the key out");
+        }
+        tokens = tokens.map(List::copyOf);
     }
 
-    static DeclaredHold of(String name, PrefixSource source) {
-        return new DeclaredHold(name, Optional.of(source), Optional.empty(), false);
+    /** Returns a name for logs, which must not show prompts. */
+    @Override
+    public String toString() {
+        return "hold " + name;
     }
 
-    static DeclaredHold ofFile(String name, Path text) {
-        return new DeclaredHold(name, Optional.empty(), Optional.of(text), false);
-    }
-
-    /** The same where it may be let go now and then, to measure what it does. */
-    DeclaredHold toBeMeasured() {
-        return new DeclaredHold(name, written, file, true);
-    }
-
-    public boolean measured() {
-        return measured;
-    }
-
-    /** By what is seen that something else is declared: what is to be held, and whether that is measured. */
+    /** Returns a text that differs where something else is declared: another prefix, or another leave to measure. */
     public String digestOf(PrefixSource source) {
         return digest(source) + (measured ? " measured" : "");
     }
 
-    /** What the configuration calls it. */
-    public String name() {
-        return name;
-    }
-
-    @Override
-    public boolean equals(@Nullable Object other) {
-        return other instanceof DeclaredHold hold
-                && hold.name.equals(name)
-                && hold.measured == measured
-                && hold.file.equals(file)
-                && hold.written.map(DeclaredHold::digest).equals(written.map(DeclaredHold::digest));
-    }
-
-    @Override
-    public int hashCode() {
-        return Objects.hash(name, file);
-    }
-
     /**
-     * What is to be held, read now where a file has it.
+     * Returns what is to be held, read now where a file has it.
      *
      * @throws ApiError with one sentence where the file cannot be read
      */
     public PrefixSource source() {
-        return written.orElseGet(() -> new PrefixSource.Text(text(file.orElseThrow())));
+        return text.<PrefixSource>map(PrefixSource.Text::new)
+                .or(() -> messages.map(list -> new PrefixSource.Messages(array(list), tools.map(DeclaredHold::array))))
+                .or(() -> tokens.map(ids -> new PrefixSource.Tokens(
+                        ids.stream().mapToInt(Integer::intValue).toArray())))
+                .orElseGet(() -> new PrefixSource.Text(text(file.orElseThrow())));
+    }
+
+    private static ArrayNode array(List<ObjectNode> nodes) {
+        return JsonNodeFactory.instance.arrayNode().addAll(nodes);
     }
 
     private static String text(Path file) {
@@ -98,7 +106,7 @@ public final class DeclaredHold {
         }
     }
 
-    /** Tells one prefix from another without giving it away to whoever knows none. */
+    /** Returns a checksum that tells one prefix from another, and gives none away. */
     public static String digest(PrefixSource source) {
         String text = switch (source) {
             case PrefixSource.Text written -> "text:" + written.text();

@@ -2,34 +2,48 @@ package io.holdfast.sidecar.config;
 
 import static io.holdfast.sidecar.config.ConfigException.require;
 
-/**
- * The memory of one device, as far as the caches of its engines may share it.
- *
- * @param memoryBytes all it has
- * @param utilization what of that kvcached may use ({@code KVCACHED_GPU_UTILIZATION})
- * @param weightsBytes of all models on it
- * @param activationsBytes what requests take beside the cache
- * @param reserveBytes what is to stay free
- */
+import io.holdfast.sidecar.config.Key.Change;
+import io.holdfast.sidecar.config.Key.Default;
+import io.holdfast.sidecar.config.Key.Reload;
+import io.holdfast.sidecar.config.Key.Unit;
+
+/** Memory of one device, as far as the caches of its engines may share it. */
+@Reload(Change.RESTART)
 public record DeviceConfig(
-        String id, long memoryBytes, double utilization, long weightsBytes, long activationsBytes, long reserveBytes) {
+        String id,
+
+        @Key(name = "memory", value = "all that it has") @Default(why = "no default: only its owner knows")
+        long memoryBytes,
+
+        @Key("part of it that kvcached may use (`KVCACHED_GPU_UTILIZATION`)")
+        @Unit(value = "part", above = 0, to = 1)
+        @Default(value = "0.95", why = "kvcached's own default")
+        double utilization,
+
+        @Key(name = "weights", value = "memory that the models on it take together")
+        @Default(why = "no default: a wrong guess would let caches grow into them")
+        long weightsBytes,
+
+        @Key(name = "activations", value = "memory that requests take beside the cache")
+        @Unit(range = "from 0")
+        @Default(value = "0", why = "engines differ too much")
+        long activationsBytes,
+
+        @Key(name = "reserve", value = "memory that is to stay free")
+        @Unit(range = "from 0")
+        @Default(value = "0", why = "as above")
+        long reserveBytes) {
     public DeviceConfig {
         require(!id.isBlank(), "id", id, "give the device a short name");
         require(
-                utilization > 0 && utilization <= 1,
-                "utilization",
-                utilization,
-                "write a number above 0 and at most 1");
-        long left = (long) (memoryBytes * utilization) - weightsBytes - activationsBytes - reserveBytes;
-        require(
-                left > 0,
+                (long) (memoryBytes * utilization) - weightsBytes - activationsBytes - reserveBytes > 0,
                 "memory",
                 memoryBytes,
                 "nothing of it is left for caches beside utilization, weights, activations and reserve: write what the"
                         + " device has");
     }
 
-    /** What the limits of its engines may be together. */
+    /** Returns what the limits of its engines may be together. */
     public long budgetBytes() {
         return (long) (memoryBytes * utilization) - weightsBytes - activationsBytes - reserveBytes;
     }

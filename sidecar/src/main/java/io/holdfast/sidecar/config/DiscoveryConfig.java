@@ -4,40 +4,77 @@ import static io.holdfast.sidecar.config.ConfigException.require;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.sidecar.config.EngineConfig.EngineType;
+import io.holdfast.sidecar.config.Key.Change;
+import io.holdfast.sidecar.config.Key.Default;
+import io.holdfast.sidecar.config.Key.Reload;
+import io.holdfast.sidecar.config.Key.Unit;
 import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 
-/**
- * Where engines are found beside those that are listed.
- *
- * @param file a pattern of files with engines
- * @param dns a name whose addresses are engines
- * @param every how often both are looked at
- * @param grace how long an engine stays that its name does not give any more
- * @param mostEngines more are not taken
- */
+/** Places where engines are found beside those that are listed. */
+@Reload(Change.IN_PLACE)
 public record DiscoveryConfig(
-        Optional<String> file, Optional<Dns> dns, Duration every, Duration grace, int mostEngines) {
-    /** What is asked for. */
+        @Key("files with engines by their names, as under engines, beside the configuration's file")
+        @Unit(value = "pattern", range = "one * in the name")
+        @Default(why = "no files")
+        Optional<String> file,
+
+        @Key("a name whose addresses are engines") @Default(why = "no name")
+        Optional<Dns> dns,
+
+        @Key(name = "everySeconds", value = "time between two looks at files and names")
+        @Unit(from = 1, to = 3_600)
+        @Default(value = "10", why = "a pod is up within about that time")
+        Duration every,
+
+        @Key(name = "graceSeconds", value = "time that an engine stays after its name has stopped giving it")
+        @Unit(from = 0, to = 86_400)
+        @Default(value = "60", why = "names flicker while pods restart")
+        Duration grace,
+
+        @Key("most engines that are taken")
+        @Unit(value = "engines", from = 1, to = 256)
+        @Default(value = "64", why = "what one sidecar was measured with")
+        int mostEngines) {
+    /** Kinds of records that are asked for. */
     public enum Records {
         ADDRESS,
         SRV
     }
 
-    /**
-     * One name.
-     *
-     * @param port of each engine, where records have none
-     * @param server a name server to ask, {@code address:port}; absent: the system's resolver
-     * @param engine what else each engine is told, by the keys of an engine
-     */
+    /** Ways to speak to an engine that was found. */
+    public enum Scheme {
+        HTTP,
+        HTTPS
+    }
+
+    /** Name that is looked up. */
+    @Reload(Change.IN_PLACE)
     public record Dns(
-            String name,
-            EngineType type,
+            @Key("name that is looked up") @Unit("name") String name,
+
+            @Key("family of every engine found") EngineType type,
+
+            @Key("A and AAAA records, or SRV records, which have ports")
+            @Default(value = "address", why = "what a headless service gives")
             Records records,
+
+            @Key("port of each engine; SRV records have their own")
+            @Unit(value = "port", from = 1, to = 65_535)
+            @Default(value = "30000", why = "SGLang's default")
             int port,
-            String scheme,
+
+            @Key("way to speak to each") @Default(value = "http", why = "engines in one cluster speak plain")
+            Scheme scheme,
+
+            @Key("name server to ask") @Unit("address:port") @Default(why = "the system's resolver")
             Optional<String> server,
+
+            @Key("other keys of every engine found, such as {share: 0.3}")
+            @Unit(value = "mapping", range = "keys of an engine")
+            @Default(value = "{}", why = "an engine's defaults")
             ObjectNode engine) {
         public Dns {
             require(
@@ -45,19 +82,42 @@ public record DiscoveryConfig(
                     "name",
                     name,
                     "write a name such as engines.default.svc.cluster.local");
-            require(port >= 1 && port <= 65_535, "port", port, "write 1 to 65535");
-            require(scheme.equals("http") || scheme.equals("https"), "scheme", scheme, "write http or https");
             server.ifPresent(address -> require(
                     address.matches("[0-9A-Fa-f.:]+:[0-9]{1,5}"),
                     "server",
                     address,
                     "write an address with its port, such as 10.96.0.10:53"));
             engine = engine.deepCopy();
+            for (String own : List.of("type", "url")) {
+                if (engine.has(own)) {
+                    throw new ConfigException("engine." + own, "is found, or written above; leave it out here");
+                }
+            }
+            EngineConfig _ = at(type, scheme, engine, "engine.example", port);
         }
 
         @Override
         public ObjectNode engine() {
             return engine.deepCopy();
+        }
+
+        /** Returns the engine that the name gave. */
+        public EngineConfig at(String host, int found) {
+            return at(type, scheme, engine, host, found);
+        }
+
+        private static EngineConfig at(EngineType type, Scheme scheme, ObjectNode keys, String host, int port) {
+            ObjectNode engine = keys.deepCopy();
+            engine.put("type", type.name().toLowerCase(Locale.ROOT));
+            engine.put(
+                    "url",
+                    scheme.name().toLowerCase(Locale.ROOT) + "://" + (host.contains(":") ? "[" + host + "]" : host)
+                            + ":" + port);
+            try {
+                return EngineConfig.read(DnsLookup.id(host, port), engine);
+            } catch (ConfigException e) {
+                throw e.under("engine");
+            }
         }
     }
 
@@ -67,16 +127,5 @@ public record DiscoveryConfig(
                 "",
                 "",
                 "write file, a pattern such as engines.d/*.yaml, or dns: {name: …, type: …}");
-        require(
-                every.toSeconds() >= 1 && every.toSeconds() <= 3_600,
-                "everySeconds",
-                every.toSeconds(),
-                "write 1 to 3600");
-        require(
-                !grace.isNegative() && grace.toSeconds() <= 86_400,
-                "graceSeconds",
-                grace.toSeconds(),
-                "write 0 to 86400");
-        require(mostEngines >= 1 && mostEngines <= 256, "mostEngines", mostEngines, "write 1 to 256");
     }
 }

@@ -106,7 +106,7 @@ public final class DnsLookup {
         }
     }
 
-    /** What an engine is called that was found there: the same each time, whatever else is found. */
+    /** Returns the id of an engine that was found there, which is the same each time. */
     public static String id(String host, int port) {
         String plain = (host + "-" + port).replaceAll("[^A-Za-z0-9._-]", "-");
         String id = Character.isLetterOrDigit(plain.charAt(0)) ? plain : "ip" + plain;

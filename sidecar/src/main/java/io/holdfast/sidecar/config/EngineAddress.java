@@ -10,7 +10,7 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.zip.CRC32C;
 
-/** Where an engine serves, in one spelling: two URLs of one engine come out equal. */
+/** Address of an engine in one spelling: two URLs of one engine come out equal. */
 public final class EngineAddress {
     /** An engine's answer may be megabytes, and the name is written to disk and shown. */
     private static final int MOST_MODEL_CHARS = 512;
@@ -25,7 +25,7 @@ public final class EngineAddress {
         return spelling(url, SidecarConfig.Listen.isLoopback(host) ? "localhost" : host);
     }
 
-    /** The same with the host's address in place of its name, as far as a name server knows it; may wait for that. */
+    /** Returns the spelling with the host's address in place of its name, if a name server knows it; may wait for that. */
     public static String resolved(URI url) {
         try {
             InetAddress[] all = InetAddress.getAllByName(url.getHost());
@@ -42,7 +42,7 @@ public final class EngineAddress {
         }
     }
 
-    /** What a ledger calls this engine. */
+    /** Returns the name of this engine in a ledger. */
     public static EngineIdentity identity(URI url, Optional<String> model) {
         return new EngineIdentity(spelling(url), resolved(url), model.map(EngineAddress::bounded));
     }

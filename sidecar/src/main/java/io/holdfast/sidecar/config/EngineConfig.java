@@ -2,6 +2,8 @@ package io.holdfast.sidecar.config;
 
 import static io.holdfast.sidecar.config.ConfigException.require;
 
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.core.ControllerSettings;
 import io.holdfast.core.backend.AutoBackend;
 import io.holdfast.core.backend.DryRunBackend;
@@ -15,6 +17,10 @@ import io.holdfast.http.EngineHttpSettings;
 import io.holdfast.sglang.PinBlocksBackend;
 import io.holdfast.sglang.PriorityTouchBackend;
 import io.holdfast.sglang.SessionHoldBackend;
+import io.holdfast.sidecar.config.Key.Change;
+import io.holdfast.sidecar.config.Key.Default;
+import io.holdfast.sidecar.config.Key.Reload;
+import io.holdfast.sidecar.config.Key.Unit;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Path;
@@ -29,81 +35,176 @@ import java.util.function.Function;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/**
- * What the operator decided about one engine.
- *
- * @param id names the engine in the API, in metrics and in the name of its ledger file
- * @param url where the engine's HTTP server is
- * @param caFile certificates (PEM) that an engine behind https may be signed by; absent: those that the JDK trusts
- * @param events where it publishes KV events ({@code tcp://host:port}); absent: asked of the engine itself
- * @param replay where it answers for past events ({@code tcp://host:port}); absent: what the engine says where it also
- *     says where it publishes, else nowhere
- * @param topic the topic it publishes under; absent: what the engine says, else the empty one
- * @param backend the way in which prefixes are held, by its name
- * @param clientPriorityMax the highest priority that clients send with their requests; absent: not known
- * @param automaticHolds when the planner may hold without being asked
- * @param automaticLease least time that an automatic hold lasts without a use
- * @param leastSaving what an automatic hold has to save a request that finds it, where that was measured
- * @param priming whether a requested prefix that is gone may be stored by a request of the sidecar's own
- * @param ownRequestsAnHour how long requests of the sidecar's own may take within an hour, where a backend makes many
- * @param share the largest part of the cache that automatic holds may take
- * @param requestSizes the largest prompt and answer, by the operator's word; absent: what the engine accepts
- * @param readings how often the engine's own numbers are read
- * @param tick how often the planner runs
- * @param effect how it is measured what automatic holds, and requested ones that offer it, do to time to first token, and
- *     when they are let go for it; absent: not measured
- * @param kvcachedSegment the kvcached memory segment of this engine, where it has one; such an engine publishes no events,
- *     so that nothing is held automatically
- * @param kvcachedCachedTokens the most tokens that kvcached keeps of prompts ({@code KVCACHED_MAX_CACHED_TOKENS}), -1 for
- *     as many as there is room for; absent: what it takes unless it is told otherwise
- * @param kvcachedLimit how the limit in that segment is moved
- * @param hashAlgorithm how vLLM makes the names of blocks ({@code --prefix-caching-hash-algo}); absent: found out
- * @param hashSeed what vLLM's names of blocks begin with ({@code PYTHONHASHSEED}); absent: found out
- * @param holds prefixes that are asked for at every start
- * @param apiKeyEnv the environment variable that has the engine's key for requests and readings
- * @param adminKeyEnv the one that has its key for pins; absent: the same key
- */
+/** Settings of one engine, as the operator wrote them. */
+@Reload(Change.ANEW)
 public record EngineConfig(
         String id,
+
+        @Key("family of the server")
+        @Default(why = "`--engine` without `--engine-type` asks the engine, and until it answers means sglang")
         EngineType type,
+
+        @Key("address for requests and readings") @Unit(range = "http or https")
         URI url,
+
+        @Key("certificates that an engine behind https may be signed by")
+        @Unit(range = "PEM")
+        @Default(why = "those that the JDK trusts")
         Optional<Path> caFile,
+
+        @Key("endpoint where it publishes KV events")
+        @Unit("tcp://host:port")
+        @Default(why = "asked of the engine, which knows")
         Optional<String> events,
+
+        @Key("endpoint that answers for past events")
+        @Unit("tcp://host:port")
+        @Default(why = "what the engine says, where it also says where it publishes")
         Optional<String> replay,
+
+        @Key("topic under which it publishes") @Default(why = "what the engine says, else the empty one")
         Optional<String> topic,
+
+        @Key("backend that holds; dry_run decides everything and sends nothing")
+        @Unit(value = "word", range = "docs/backends.md")
+        @Default(value = "auto", why = "takes the first that the engine can")
         String backend,
+
+        @Key("sglang: the highest priority that clients send; priority_touch needs it")
+        @Unit(value = "priority", from = 0, to = 1_000_000_000)
+        @Default(why = "a wrong guess would let clients evict holds")
         OptionalInt clientPriorityMax,
+
+        @Key("holds what requests share and the cache loses; auto: where the engine can evict what is held")
+        @Default(
+                value = "auto",
+                why = "an engine takes back what it needs, but not from pins that take memory for good (pin_blocks)")
+        @Reload(Change.IN_PLACE)
         AutomaticHolds automaticHolds,
+
+        @Key(name = "automaticLeaseSeconds", value = "least time that an automatic hold lasts without a use")
+        @Unit(from = 1, to = 86_400)
+        @Default(
+                value = "300",
+                why = "a prefix used more rarely is held for three of its own gaps, at most 12 times this")
         Duration automaticLease,
+
+        @Key(
+                name = "leastSavingMillis",
+                value = "least time that an automatic hold has to save a request, where that was measured")
+        @Unit(from = 0, to = 60_000)
+        @Default(value = "5", why = "less is lost in what a request takes anyhow")
+        @Reload(Change.IN_PLACE)
         Duration leastSaving,
+
+        @Key("stores a requested prefix that is gone by a request of the sidecar's own")
+        @Default(value = "true", why = "who asks for a hold wants it held")
         boolean priming,
+
+        @Key(name = "ownRequestSecondsAnHour", value = "longest time that the sidecar's own requests may take")
+        @Unit(from = 0, to = 3_600)
+        @Default(value = "120", why = "a thirtieth of the engine")
         Duration ownRequestsAnHour,
+
+        @Key("most that automatic holds may take, and all that priority_touch ever held")
+        @Unit(value = "part of the cache", above = 0, to = 1)
+        @Default(value = "0.5", why = "half of the cache stays the engine's")
+        @Reload(Change.IN_PLACE)
         double share,
-        Optional<RequestSizes> requestSizes,
+
+        @Key("longest prompt that clients send; needs maxOutputTokens")
+        @Unit(value = "tokens", from = 1, or = "measured")
+        @Default(why = "what the engine accepts: safe for any client")
+        @Reload(Change.IN_PLACE)
+        OptionalInt largestPromptTokens,
+
+        @Key("longest answer that clients ask for; needs largestPromptTokens")
+        @Unit(value = "tokens", from = 1)
+        @Default(why = "as above")
+        @Reload(Change.IN_PLACE)
+        OptionalInt maxOutputTokens,
+
+        @Key(
+                name = "readingsMillis",
+                value = "time between two readings of its own numbers; 1000 where the backend is dry_run")
+        @Unit(from = 50, to = 60_000)
+        @Default(value = "500", why = "the guard has to see a burst; a reading costs some 2 ms")
+        @Reload(Change.IN_PLACE)
         Duration readings,
+
+        @Key(name = "tickMillis", value = "time between two runs of the planner")
+        @Unit(from = 10, to = 10_000)
+        @Default(value = "100", why = "faster than a person or a conversation")
+        @Reload(Change.IN_PLACE)
         Duration tick,
-        Optional<EffectSettings> effect,
+
+        @Key("measures what automatic holds do to time to first token, and releases them where they do not help")
+        @Default(value = "true", why = "a hold that does not help costs memory")
+        boolean ttftLoop,
+
+        @Key(name = "ttftWindowSeconds", value = "time for which holds are on or off")
+        @Unit(from = 1, to = 86_400, or = "automatic")
+        @Default(
+                value = "automatic",
+                why = "automatic is 60 to 1800 s: three times as long as blocks stay and until prefixes are used again,"
+                        + " and long enough for its requests")
+        Duration ttftWindow,
+
+        @Key("part of the time that holds are off once they are proven to help")
+        @Unit(value = "part of the windows", from = 0, to = EffectSettings.MOST_OFF)
+        @Default(value = "0.05", why = "what measuring may cost; before the proof it is a half")
+        double ttftOffShare,
+
+        @Key("gain below which holds are released")
+        @Unit(value = "part of the time", from = 0, to = EffectSettings.MOST_GAIN)
+        @Default(value = "0.03", why = "less is nothing that a user notices")
+        double ttftLeastGain,
+
+        @Key("the engine's `KVCACHED_IPC_NAME`; it has no events then")
+        @Unit("name or path")
+        @Default(why = "no kvcached")
+        @Reload(Change.RESTART)
         Optional<String> kvcachedSegment,
+
+        @Key("its `KVCACHED_MAX_CACHED_TOKENS`")
+        @Unit(value = "tokens", range = "1 or more, or -1")
+        @Default(why = "kvcached's own default, 16000")
+        @Reload(Change.RESTART)
         OptionalInt kvcachedCachedTokens,
+
+        @Key("rules by which the limit in that segment is moved") @Default(why = "with its defaults")
         Optional<LimitConfig> kvcachedLimit,
+
+        @Key("vllm: its `--prefix-caching-hash-algo`, by which it names blocks")
+        @Default(why = "found out from its events")
         Optional<Algorithm> hashAlgorithm,
+
+        @Key("vllm: its `PYTHONHASHSEED`") @Default(why = "found out")
         Optional<String> hashSeed,
+
+        @Key("prefixes that are asked for at every start")
+        @Default(value = "{}", why = "what is held is somebody's wish")
         List<DeclaredHold> holds,
+
+        @Key("environment variable that has its key for requests and readings")
+        @Default(why = "engines have none as a rule")
         Optional<String> apiKeyEnv,
+
+        @Key("environment variable that has its key for pins") @Default(why = "apiKeyEnv's")
         Optional<String> adminKeyEnv) {
-    private static final Pattern ID = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}");
-    private static final String NAMES =
-            "write 1 to 64 letters, digits, dots, dashes or underscores, a letter or digit first";
-    /** What can hold, or says what it would do, where there are no events. */
+    /** Advice for an address that is none. */
+    static final String ADDRESS = "the address of the engine's HTTP server, such as http://127.0.0.1:30000,"
+            + " without user, query or fragment";
+
+    private static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}");
+    /** Backends that hold, or say what they would do, without events. */
     private static final List<String> SILENT = List.of(AutoBackend.NAME, KeepWarmBackend.NAME, DryRunBackend.NAME);
 
-    /** Why backends of earlier versions are not there any more. */
+    /** Reasons why backends of earlier versions are not there any more. */
     private static final Map<String, String> REMOVED_BACKENDS = Map.of(
             "lmcache", "pins at an LMCache coordinator are not supported any more",
             "pin_prefix", "the pins of SGLang 0.5.10rc0 are not supported any more");
 
-    private static final int LARGEST_PRIORITY = 1_000_000_000;
-    private static final Pattern VARIABLE = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
     private static final Pattern EVENTS = Pattern.compile("tcp://(\\[[0-9a-fA-F:]+]|[A-Za-z0-9._-]+):([0-9]{1,5})");
 
     /** The families of engines that there are. */
@@ -148,30 +249,15 @@ public record EngineConfig(
     }
 
     public EngineConfig {
-        require(ID.matcher(id).matches(), "id", id, NAMES);
-        require(
-                isHttp(url),
-                "url",
-                url,
-                "write the address of the engine's HTTP server, such as http://127.0.0.1:30000, without user, query or"
-                        + " fragment");
+        requireName(id);
+        require(isHttp(url), "url", url, "write " + ADDRESS);
         caFile.ifPresent(file -> require(
                 "https".equalsIgnoreCase(url.getScheme()),
                 "caFile",
                 file,
                 "only https has certificates: write url: https://…, or leave the key out"));
-        events.ifPresent(endpoint -> require(
-                isEventsEndpoint(endpoint),
-                "events",
-                endpoint,
-                "write where the engine publishes KV events, such as tcp://127.0.0.1:5557, or leave the key out to ask"
-                        + " the engine"));
-        replay.ifPresent(endpoint -> require(
-                isEventsEndpoint(endpoint),
-                "replay",
-                endpoint,
-                "write where the engine answers for past KV events, such as tcp://127.0.0.1:5558, or leave the key out"
-                        + " to ask the engine"));
+        requireEndpoint("events", events, "publishes KV events, such as tcp://127.0.0.1:5557");
+        requireEndpoint("replay", replay, "answers for past KV events, such as tcp://127.0.0.1:5558");
         require(
                 replay.isEmpty() || !replay.equals(events),
                 "replay",
@@ -186,36 +272,23 @@ public record EngineConfig(
                                 ? "an engine of type " + type.name().toLowerCase(Locale.ROOT)
                                         + " has none of that name: "
                                 : removedBackend(backend).map(why -> why + ": ").orElse(""))
-                        + ConfigMapping.mend(backend, backends));
+                        + Nearest.mend(backend, backends));
         require(
                 kvcachedSegment.isEmpty() || SILENT.contains(backend),
                 "backend",
                 backend,
                 "under kvcached an engine publishes no KV events, and only keep_warm can do without: "
-                        + ConfigMapping.mend(backend, SILENT));
-        clientPriorityMax.ifPresent(priority -> {
-            require(
-                    type == EngineType.SGLANG,
-                    "clientPriorityMax",
-                    priority,
-                    "only SGLang evicts by the priority of requests: leave the key out");
-            require(
-                    priority >= 0 && priority <= LARGEST_PRIORITY,
-                    "clientPriorityMax",
-                    priority,
-                    "write the highest priority that clients send, 0 to " + LARGEST_PRIORITY);
-        });
-        requireBetween("automaticLeaseSeconds", automaticLease, 1, 86_400, 1_000);
-        requireBetween("leastSavingMillis", leastSaving, 0, 60_000, 1);
-        requireBetween("ownRequestSecondsAnHour", ownRequestsAnHour, 0, 3_600, 1_000);
-        require(share > 0 && share <= 1, "share", share, "write a number above 0 and at most 1, such as 0.5");
-        requireBetween("readingsMillis", readings, 50, 60_000, 1);
-        requireBetween("tickMillis", tick, 10, 10_000, 1);
-        kvcachedSegment.ifPresent(segment -> require(
-                !segment.isBlank(),
+                        + Nearest.mend(backend, SILENT));
+        require(
+                clientPriorityMax.isEmpty() || type == EngineType.SGLANG,
+                "clientPriorityMax",
+                clientPriorityMax.orElse(0),
+                "only SGLang evicts by the priority of requests: leave the key out");
+        require(
+                kvcachedSegment.filter(String::isBlank).isEmpty(),
                 "kvcachedSegment",
-                segment,
-                "write the segment's name or path, or leave the key out"));
+                kvcachedSegment.orElse(""),
+                "write the segment's name or path, or leave the key out");
         kvcachedCachedTokens.ifPresent(tokens -> require(
                 kvcachedSegment.isPresent() && (tokens >= 1 || tokens == -1),
                 "kvcachedCachedTokens",
@@ -239,69 +312,85 @@ public record EngineConfig(
                 "hashSeed",
                 hashSeed.orElse(""),
                 "only vLLM's names of blocks have a seed: leave the key out");
+        requireBoth(
+                largestPromptTokens,
+                maxOutputTokens,
+                "maxOutputTokens",
+                "is missing; largestPromptTokens alone makes no request smaller, since an answer may fill the"
+                        + " context: write the longest answer that clients ask for, or leave both keys out");
+        requireBoth(
+                maxOutputTokens,
+                largestPromptTokens,
+                "largestPromptTokens",
+                "is missing; maxOutputTokens alone makes no request smaller, since a prompt may fill the context:"
+                        + " write measured or the longest prompt that clients send, or leave both keys out");
         holds = List.copyOf(holds);
-        for (int i = 0; i < holds.size(); i++) {
-            String name = holds.get(i).name();
-            require(ID.matcher(name).matches(), "holds[" + i + "].name", name, NAMES);
-            require(
-                    holds.stream().filter(other -> other.name().equals(name)).count() == 1,
-                    "holds[" + i + "].name",
-                    name,
-                    "another hold has that name: give each one of its own");
-        }
-        apiKeyEnv.ifPresent(name -> requireVariable("apiKeyEnv", name));
-        adminKeyEnv.ifPresent(name -> requireVariable("adminKeyEnv", name));
     }
 
-    /** An engine with every key that may be left out left out. */
+    /** Refuses a name that could not stand in a path of the API or in the name of a file. */
+    static void requireName(String name) {
+        require(
+                NAME.matcher(name).matches(),
+                "id",
+                name,
+                "write 1 to 64 letters, digits, dots, dashes or underscores, a letter or digit first");
+    }
+
+    private static void requireEndpoint(String key, Optional<String> endpoint, String does) {
+        endpoint.ifPresent(written -> require(
+                isEndpoint(written),
+                key,
+                written,
+                "write where the engine " + does + ", or leave the key out to ask the engine"));
+    }
+
+    private static void requireBoth(OptionalInt written, OptionalInt other, String key, String fault) {
+        if (written.isPresent() && other.isEmpty()) {
+            throw new ConfigException(key, fault);
+        }
+    }
+
+    /** Returns an engine with every key that may be left out left out. */
     public static EngineConfig of(String id, EngineType type, URI url) {
-        return new EngineConfig(
+        return read(
                 id,
-                type,
-                url,
-                Optional.empty(),
-                Optional.empty(),
-                Optional.empty(),
-                Optional.empty(),
-                type.backends().getFirst(),
-                OptionalInt.empty(),
-                AutomaticHolds.WHERE_EVICTABLE,
-                Duration.ofMinutes(5),
-                ControllerSettings.LEAST_SAVING,
-                true,
-                ControllerSettings.OWN_REQUESTS_AN_HOUR,
-                0.5,
-                Optional.empty(),
-                readings(type.backends().getFirst()),
-                Duration.ofMillis(100),
-                Optional.of(EffectSettings.DEFAULTS),
-                Optional.empty(),
-                OptionalInt.empty(),
-                Optional.empty(),
-                Optional.empty(),
-                Optional.empty(),
-                List.of(),
-                Optional.empty(),
-                Optional.empty());
+                JsonNodeFactory.instance
+                        .objectNode()
+                        .put("type", type.name().toLowerCase(Locale.ROOT))
+                        .put("url", url.toString()));
     }
 
-    /** How often an engine is asked where nobody says: nothing has to be guarded where nothing is sent. */
-    static Duration readings(String backend) {
-        return Duration.ofMillis(backend.equals(DryRunBackend.NAME) ? 1000 : 500);
+    /**
+     * Reads the mapping of one engine.
+     *
+     * @throws ConfigException with the key as its place
+     */
+    public static EngineConfig read(String id, ObjectNode keys) {
+        return Binder.read(EngineConfig.class, id, keys);
     }
 
-    /** Whoever writes a secret in the place of its variable's name must not see it in a sentence. */
-    static void requireVariable(String key, String name) {
-        if (!VARIABLE.matcher(name).matches()) {
-            throw new ConfigException(
-                    key, "is not the name of an environment variable; write the name of one, not the secret itself");
-        }
+    /** Returns the sizes of requests by the operator's word; absent where the engine's own bounds count. */
+    public Optional<RequestSizes> requestSizes() {
+        return largestPromptTokens.isEmpty()
+                ? Optional.empty()
+                : Optional.of(new RequestSizes(
+                        largestPromptTokens.getAsInt() == 0 ? OptionalInt.empty() : largestPromptTokens,
+                        maxOutputTokens.orElseThrow()));
     }
 
+    /** Returns the settings of the loop that measures holds; absent where nothing is measured. */
+    public Optional<EffectSettings> effect() {
+        return ttftLoop
+                ? Optional.of(new EffectSettings(
+                        Optional.of(ttftWindow).filter(Duration::isPositive), ttftOffShare, ttftLeastGain))
+                : Optional.empty();
+    }
+
+    /** Returns the settings of the controller of this engine. */
     public ControllerSettings controllerSettings() {
         return new ControllerSettings(
                 id,
-                new BudgetSettings(share, requestSizes, type.contextFlag()),
+                new BudgetSettings(share, requestSizes(), type.contextFlag()),
                 !publishes()
                         ? AutomaticHolds.OFF
                         // What is decided and not done harms nobody, and shows what would be held.
@@ -312,10 +401,10 @@ public record EngineConfig(
                 leastSaving,
                 tick,
                 ownRequestsAnHour,
-                effect.filter(settings -> publishes()));
+                effect().filter(settings -> publishes()));
     }
 
-    /** Whether the engine has KV events to tell; under kvcached it has none. */
+    /** Tells whether the engine publishes KV events; under kvcached it has none. */
     public boolean publishes() {
         return kvcachedSegment.isEmpty();
     }
@@ -325,6 +414,7 @@ public record EngineConfig(
         return Optional.ofNullable(REMOVED_BACKENDS.get(name));
     }
 
+    /** Returns the rules for the limit of its segment. */
     public LimitConfig limit() {
         return kvcachedLimit.orElseGet(LimitConfig::defaults);
     }
@@ -341,12 +431,24 @@ public record EngineConfig(
                 : settings.withTrust(PemFiles.trust(caFile.get(), "engines." + id + ".caFile"));
     }
 
-    /** Whether everything is decided and nothing is sent. */
+    /**
+     * Looks at the certificates and the variables that the keys name.
+     *
+     * @throws IOException with one sentence, where one is missing
+     */
+    public void requireFiles(Map<String, String> environment) throws IOException {
+        String keys = "engines." + id + ".";
+        Map<String, String> _ = Secret.headers(environment, apiKeyEnv, keys + "apiKeyEnv");
+        Map<String, String> _ = Secret.headers(environment, adminKeyEnv, keys + "adminKeyEnv");
+        Object _ = http();
+    }
+
+    /** Tells whether everything is decided and nothing is sent. */
     public boolean dryRun() {
         return backend.equals(DryRunBackend.NAME);
     }
 
-    /** Whether it surely runs on the machine of whoever asks. */
+    /** Tells whether it surely runs on the machine of the caller. */
     public boolean onThisHost() {
         return kvcachedSegment.isPresent() || SidecarConfig.Listen.isLoopback(url.getHost());
     }
@@ -361,21 +463,12 @@ public record EngineConfig(
                 && url.getRawFragment() == null;
     }
 
-    private static boolean isEventsEndpoint(String endpoint) {
+    private static boolean isEndpoint(String endpoint) {
         var matcher = EVENTS.matcher(endpoint);
         if (!matcher.matches()) {
             return false;
         }
         int port = Integer.parseInt(matcher.group(2));
         return port >= 1 && port <= 65_535 && !matcher.group(1).equals("0.0.0.0");
-    }
-
-    private static void requireBetween(String key, Duration value, int least, int most, int millisPerUnit) {
-        require(
-                value.compareTo(Duration.ofMillis((long) least * millisPerUnit)) >= 0
-                        && value.compareTo(Duration.ofMillis((long) most * millisPerUnit)) <= 0,
-                key,
-                value.toMillis() / millisPerUnit,
-                "write " + least + " to " + most);
     }
 }

@@ -32,7 +32,7 @@ public final class PemFiles {
     private PemFiles() {}
 
     /**
-     * Who believes the certificates of this file, and no others.
+     * Returns a context that trusts the certificates of this file, and no others.
      *
      * @param key of the configuration, for the sentence that says what is wrong
      */
@@ -54,7 +54,7 @@ public final class PemFiles {
         }
     }
 
-    /** What a server shows, of files that belong together. */
+    /** Returns what a server shows, from two files that belong together. */
     public static PemKeyCertOptions server(TlsConfig tls) throws IOException {
         Collection<? extends Certificate> chain = certificates(tls.certificate(), "listen.tls.certificate");
         byte[] key = text(tls.key(), "listen.tls.key").getBytes(StandardCharsets.US_ASCII);

@@ -3,7 +3,7 @@ package io.holdfast.sidecar.config;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import java.util.Optional;
 
-/** By what a prefix is asked for. */
+/** Form in which a prefix is asked for. */
 @SuppressWarnings("ArrayRecordComponent") // two are never compared
 public sealed interface PrefixSource {
     /** No prefix is longer. */
@@ -21,6 +21,6 @@ public sealed interface PrefixSource {
     /** One of the prefixes that an example saw. */
     record Example(long example, int prefix) implements PrefixSource {}
 
-    /** What conversations begin with. */
+    /** Beginning of conversations. */
     record Messages(ArrayNode messages, Optional<ArrayNode> tools) implements PrefixSource {}
 }

@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * What a reload did.
+ * Effect of a reload.
  *
  * @param added ids of engines that are followed from now on
  * @param removed ids of engines that are followed no more

@@ -72,7 +72,7 @@ public final class Secret {
         return "Bearer " + value;
     }
 
-    /** Whether this is the secret; how long that takes says nothing about how much of it is right. */
+    /** Tells whether this is the secret; the time that takes says nothing about how much of it is right. */
     public boolean matches(String presented) {
         return MessageDigest.isEqual(
                 presented.getBytes(StandardCharsets.UTF_8), value.getBytes(StandardCharsets.UTF_8));

@@ -2,7 +2,12 @@ package io.holdfast.sidecar.config;
 
 import static io.holdfast.sidecar.config.ConfigException.require;
 
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import io.holdfast.kvcached.SegmentReader;
+import io.holdfast.sidecar.config.Key.Change;
+import io.holdfast.sidecar.config.Key.Default;
+import io.holdfast.sidecar.config.Key.Reload;
+import io.holdfast.sidecar.config.Key.Unit;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -16,61 +21,97 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /**
- * What one sidecar is told: where it listens, where it keeps its ledgers, which engines it looks after.
+ * Configuration of one sidecar: where it listens, where it keeps its ledgers, which engines it follows.
  *
- * <p>Valid by construction, from a file or from Java: whoever has one needs no further checks.
- *
- * @param stateDirectory has a ledger and the kept holds of each engine; two sidecars cannot share a ledger
- * @param snapshots how often what was learned is written there, so that a start need not learn it anew
  * @param showText whether the API shows those who may act by what texts and tokens holds were asked for
- * @param devices whose memory several engines under kvcached share
- * @param discovery where more engines are found
  * @param otherStates directories in which an earlier start may have left ledgers
  */
+@Reload(Change.RESTART)
 public record SidecarConfig(
+        @Key("the API") @Default(value = "{}", why = "this machine alone")
         Listen listen,
+
+        @Key("directory for the ledger and the requested holds of each engine; two sidecars cannot share one")
+        @Unit(value = "directory", range = "writable")
+        @Default(
+                why = "`STATE_DIRECTORY` of systemd; else that of /var/lib/holdfast (where it can be written) and"
+                        + " `$XDG_STATE_HOME/holdfast` or `~/.local/state/holdfast` which has ledgers, else the first")
         Path stateDirectory,
+
+        @Key(name = "snapshotSeconds", value = "time between two writes of what was learned, beside the ledgers")
+        @Unit(from = 1, to = 86_400)
+        @Default(value = "60", why = "after a crash at most that much is learned anew")
         Duration snapshots,
-        List<EngineConfig> engines,
-        boolean showText,
+
+        @Key("devices whose memory engines under kvcached share") @Default(value = "{}", why = "none")
         List<DeviceConfig> devices,
+
+        @Key("the engines; a reload adds and releases them")
+        @Unit(range = "at least one, or discovery")
+        @Default(value = "{}", why = "no default: they are the operator's")
+        List<EngineConfig> engines,
+
+        @Key("places where more engines are found") @Default(why = "none")
         Optional<DiscoveryConfig> discovery,
+
+        boolean showText,
         List<Path> otherStates) {
-    /** How often what was learned is written unless somebody decides otherwise. */
+    /** Time between two writes of what was learned unless somebody decides otherwise. */
     public static final Duration SNAPSHOTS = Duration.ofMinutes(1);
 
-    /** One that shows no texts. */
+    /** Makes one that shows no texts and shares no device. */
     public SidecarConfig(Listen listen, Path stateDirectory, List<EngineConfig> engines) {
-        this(listen, stateDirectory, SNAPSHOTS, engines, false, List.of(), Optional.empty(), List.of());
+        this(listen, stateDirectory, SNAPSHOTS, List.of(), engines, Optional.empty(), false, List.of());
     }
 
+    /** Returns this configuration with the leave to show texts, or without. */
     public SidecarConfig withShowText(boolean value) {
-        return new SidecarConfig(listen, stateDirectory, snapshots, engines, value, devices, discovery, otherStates);
+        return new SidecarConfig(listen, stateDirectory, snapshots, devices, engines, discovery, value, otherStates);
     }
 
-    /** The same with these engines in place of its own. */
+    /** Returns this configuration with these engines in place of its own. */
     public SidecarConfig withEngines(List<EngineConfig> others) {
-        return new SidecarConfig(listen, stateDirectory, snapshots, others, showText, devices, discovery, otherStates);
+        return new SidecarConfig(listen, stateDirectory, snapshots, devices, others, discovery, showText, otherStates);
     }
 
-    /**
-     * Where the HTTP API is served, and to whom.
-     *
-     * @param port 0 takes any free one
-     * @param allowedHosts names by which it may be asked for, besides its address and, on this machine, localhost
-     * @param readTokenEnv the environment variable that has the token for reading; absent: whoever reaches the port reads
-     * @param actTokenEnv the environment variable that has the token for acting; absent: whoever reaches a loopback address
-     *     acts, and nobody beyond it
-     * @param tls what HTTPS is served with; absent: plain HTTP
-     */
+    /** Returns this configuration with directories in which an earlier start may have left ledgers. */
+    public SidecarConfig withOtherStates(List<Path> others) {
+        return new SidecarConfig(listen, stateDirectory, snapshots, devices, engines, discovery, showText, others);
+    }
+
+    /** Address of the HTTP API, and who may use it. */
+    @Reload(Change.RESTART)
     public record Listen(
+            @Key("address where the API is served; beyond this machine nobody acts without `actTokenEnv`")
+            @Unit("address")
+            @Default(value = "127.0.0.1", why = "nobody else reaches it by accident")
             String host,
+
+            @Key("port; 0 takes any free one")
+            @Unit(value = "port", from = 0, to = 65_535)
+            @Default(value = "8471", why = "an unassigned port that no engine uses")
             int port,
+
+            @Key("accepted `Host` headers, besides the address and, on this machine, localhost")
+            @Unit(value = "names", range = "no wildcards")
+            @Default(value = "[]", why = "a name that a page chose must not lead here")
             List<String> allowedHosts,
+
+            @Key("environment variable that has the token for reading and metrics")
+            @Unit(range = "16 characters in it")
+            @Default(why = "everybody who reaches the port reads")
             Optional<String> readTokenEnv,
+
+            @Key("environment variable that has the token for holding, releasing and reloading")
+            @Unit(range = "16 characters in it")
+            @Default(why = "on this machine everybody who reaches the port acts, and beyond it nobody")
             Optional<String> actTokenEnv,
+
+            @Key("serves HTTPS in place of HTTP; a reload reads the files again, and so does a change of them")
+            @Default(why = "plain HTTP stays on this machine by default")
             Optional<TlsConfig> tls) {
         private static final Pattern NAME =
                 Pattern.compile("[A-Za-z0-9]([A-Za-z0-9._-]{0,252})|[0-9A-Fa-f]*:[0-9A-Fa-f:.]*");
@@ -83,7 +124,6 @@ public record SidecarConfig(
                     "host",
                     host,
                     "write an address of this machine, such as 127.0.0.1");
-            require(port >= 0 && port <= 65_535, "port", port, "write 0 to 65535, 0 for any free port");
             allowedHosts = List.copyOf(allowedHosts);
             for (int i = 0; i < allowedHosts.size(); i++) {
                 require(
@@ -92,8 +132,6 @@ public record SidecarConfig(
                         allowedHosts.get(i),
                         "write a name or an address without a port, such as holdfast.example; there is no wildcard");
             }
-            readTokenEnv.ifPresent(name -> EngineConfig.requireVariable("readTokenEnv", name));
-            actTokenEnv.ifPresent(name -> EngineConfig.requireVariable("actTokenEnv", name));
             require(
                     readTokenEnv.isEmpty() || actTokenEnv.isPresent() || !isLoopback(host),
                     "readTokenEnv",
@@ -101,12 +139,7 @@ public record SidecarConfig(
                     "without actTokenEnv whoever reaches this address may act, and so read: write actTokenEnv, too");
         }
 
-        /** At this address, with no names and no tokens. */
-        public Listen(String host, int port) {
-            this(host, port, List.of(), Optional.empty(), Optional.empty(), Optional.empty());
-        }
-
-        /** In plain HTTP. */
+        /** Makes one in plain HTTP. */
         public Listen(
                 String host,
                 int port,
@@ -116,86 +149,75 @@ public record SidecarConfig(
             this(host, port, allowedHosts, readTokenEnv, actTokenEnv, Optional.empty());
         }
 
-        /** Whether the configuration names this host. */
+        /** Tells whether the configuration names this host. */
         public boolean allows(String asked) {
             return allowedHosts.stream().anyMatch(asked::equalsIgnoreCase);
         }
 
-        /** Whether only this machine can reach it. */
+        /** Tells whether only this machine can reach it. */
         public boolean loopback() {
             return isLoopback(host);
         }
 
-        /** Whether a name in a URL means the machine that looks it up, whatever a name server says. */
+        /** Tells whether a name in a URL means the machine that looks it up, whatever a name server says. */
         public static boolean isLoopback(String host) {
             return LOOPBACK.matcher(host).matches();
         }
 
-        /** The loopback address at Holdfast's usual port. */
+        /** Returns the loopback address at Holdfast's usual port. */
         public static Listen defaults() {
-            return new Listen("127.0.0.1", 8471);
+            return Binder.read(Listen.class, "", JsonNodeFactory.instance.objectNode());
         }
     }
 
     public SidecarConfig {
         require(
-                snapshots.compareTo(Duration.ofSeconds(1)) >= 0 && snapshots.compareTo(Duration.ofDays(1)) <= 0,
-                "snapshotSeconds",
-                snapshots.toSeconds(),
-                "write 1 to 86400");
+                !stateDirectory.toString().isBlank(),
+                "stateDirectory",
+                stateDirectory,
+                "name the directory that keeps the ledgers");
         engines = List.copyOf(engines);
         devices = List.copyOf(devices);
         otherStates = List.copyOf(otherStates);
         if (engines.isEmpty() && discovery.isEmpty()) {
-            throw new ConfigException("engines", "is empty; name at least one engine by id, type and url");
+            throw new ConfigException(
+                    "engines", "has none; write at least one by its name, with type and url, or write discovery");
         }
-        Map<String, Integer> ids = new HashMap<>();
-        Map<String, Integer> urls = new HashMap<>();
-        Map<String, Integer> segments = new HashMap<>();
-        Set<String> known = new TreeSet<>();
-        for (int i = 0; i < devices.size(); i++) {
-            require(
-                    known.add(devices.get(i).id()),
-                    "devices[" + i + "].id",
-                    devices.get(i).id(),
-                    "another device has that name: give each one of its own");
-        }
-        for (int i = 0; i < engines.size(); i++) {
-            EngineConfig engine = engines.get(i);
-            unique(ids, engine.id(), engine.id(), i, "id", "give each engine an id of its own");
+        Set<String> known = devices.stream().map(DeviceConfig::id).collect(Collectors.toCollection(TreeSet::new));
+        Map<String, String> seen = new HashMap<>();
+        for (EngineConfig engine : engines) {
+            unique(seen, "id", engine.id(), engine.id(), engine, "give each engine a name of its own");
             unique(
-                    urls,
+                    seen,
+                    "url",
                     EngineAddress.spelling(engine.url()),
                     engine.url().toString(),
-                    i,
-                    "url",
+                    engine,
                     "an engine may be listed only once, in whatever spelling");
-            if (engine.kvcachedSegment().isPresent()) {
-                String segment = engine.kvcachedSegment().get();
-                unique(
-                        segments,
-                        SegmentReader.file(segment).toString(),
-                        segment,
-                        i,
-                        "kvcachedSegment",
-                        "each engine needs one of its own: give it a KVCACHED_IPC_NAME");
-            }
+            engine.kvcachedSegment()
+                    .ifPresent(segment -> unique(
+                            seen,
+                            "kvcachedSegment",
+                            SegmentReader.file(segment).toString(),
+                            segment,
+                            engine,
+                            "each engine needs one of its own: give it a KVCACHED_IPC_NAME"));
             String device = engine.limit().device().orElse("");
             require(
                     device.isEmpty() || known.contains(device),
-                    "engines[" + i + "].kvcachedLimit.device",
+                    "engines." + engine.id() + ".kvcachedLimit.device",
                     device,
                     known.isEmpty() ? "list it under devices" : "listed under devices are " + String.join(", ", known));
         }
     }
 
     private static void unique(
-            Map<String, Integer> seen, String value, String written, int index, String key, String mend) {
-        Integer earlier = seen.putIfAbsent(value, index);
+            Map<String, String> seen, String key, String value, String written, EngineConfig engine, String mend) {
+        String earlier = seen.putIfAbsent(key + " " + value, engine.id());
         if (earlier != null) {
             throw new ConfigException(
-                    "engines[" + index + "]." + key,
-                    "is " + ConfigException.shown(written) + " like that of engines[" + earlier + "]; " + mend);
+                    "engines." + engine.id() + "." + key,
+                    "is " + ConfigException.shown(written) + " like that of engines." + earlier + "; " + mend);
         }
     }
 
@@ -205,7 +227,7 @@ public record SidecarConfig(
      * @throws ConfigException for whatever keeps it from being a configuration, in one sentence
      */
     public static SidecarConfig load(Path file) {
-        return ConfigFile.load(file);
+        return parse(Yaml.text(file), file.toString());
     }
 
     /**
@@ -215,15 +237,23 @@ public record SidecarConfig(
      * @throws ConfigException for whatever keeps it from being a configuration, in one sentence
      */
     public static SidecarConfig parse(String yaml, String source) {
-        return ConfigFile.parse(yaml, source);
+        ConfigTree tree = ConfigTree.of(yaml, source);
+        StateHome home = StateHome.of(System.getenv());
+        return tree.read(tree.complete(home), home);
     }
 
-    /** Every key with its unit, its bounds, its default and the reason for that, in Markdown. */
+    /** Returns every key with its unit, its bounds, its default and the reason for that, in Markdown. */
     public static String reference() {
-        return ConfigPage.tables();
+        return Section.ROOT
+                .all("")
+                .map(each -> "### " + (each.path().isEmpty() ? "The whole" : "`" + each.path() + "`") + "\n\n"
+                        + "| key | unit | from and to | default | reload | what it is for | why that default |\n"
+                        + "|---|---|---|---|---|---|---|\n"
+                        + each.section().keys().stream().map(ConfigKey::row).collect(Collectors.joining()))
+                .collect(Collectors.joining("\n"));
     }
 
-    /** A complete configuration with every key and what it means, ready to be edited. */
+    /** Returns a complete configuration with every key and its meaning, ready to be edited. */
     public static String example() {
         try (InputStream in = SidecarConfig.class.getResourceAsStream("example.yaml")) {
             if (in == null) {

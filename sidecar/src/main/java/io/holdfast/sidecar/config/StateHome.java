@@ -10,7 +10,7 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /**
- * Where state is kept when nobody says where.
+ * Directory for the state where the configuration names none.
  *
  * <p>There are several usual places, and which of them can be written changes with the user and the machine. A place that has
  * ledgers is taken before one that has none, so that a later start finds what an earlier one pinned; the other places are
@@ -35,7 +35,7 @@ public record StateHome(Optional<Path> taken, String why, List<Path> others) {
     }
 
     /**
-     * The same where places are others.
+     * Finds it among other places, for tests.
      *
      * @param system the place of this machine, which only some users can write
      * @param listed the home that the list of users gives, as Java tells it: "?" where this user is in no list
@@ -120,7 +120,7 @@ public record StateHome(Optional<Path> taken, String why, List<Path> others) {
         }
     }
 
-    /** Whether state can be kept there: it is writable, or can be made. */
+    /** Tells whether state can be kept there: it is writable, or can be made. */
     static boolean canBeMade(Path directory) {
         for (Path at = directory.toAbsolutePath(); at != null; at = at.getParent()) {
             if (Files.exists(at)) {

@@ -1,11 +1,18 @@
 package io.holdfast.sidecar.config;
 
+import io.holdfast.sidecar.config.Key.Change;
+import io.holdfast.sidecar.config.Key.Default;
+import io.holdfast.sidecar.config.Key.Reload;
+import io.holdfast.sidecar.config.Key.Unit;
 import java.nio.file.Path;
 
-/**
- * What the API is served with in place of plain HTTP.
- *
- * @param certificate PEM, with those between it and its root below it
- * @param key PEM, PKCS #8
- */
-public record TlsConfig(Path certificate, Path key) {}
+/** Files that the API is served with in place of plain HTTP. */
+@Reload(Change.RESTART)
+public record TlsConfig(
+        @Key("PEM file with the certificate, and those between it and its root below it")
+        @Unit(range = "PEM")
+        @Default(why = "no default: whoever wants TLS has a certificate")
+        Path certificate,
+
+        @Key("PEM file with its private key") @Unit(range = "PEM, PKCS #8") @Default(why = "as above")
+        Path key) {}

@@ -5,13 +5,10 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.sidecar.config.ConfigException;
 import io.holdfast.sidecar.config.EngineConfig;
 import io.holdfast.sidecar.config.EngineConfig.EngineType;
-import io.holdfast.sidecar.config.SidecarConfig;
 import io.holdfast.sidecar.config.SidecarException;
 import java.net.URI;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /**
  * An engine that somebody at a terminal names, to look at it.
@@ -32,8 +29,6 @@ public record EngineTarget(
         Optional<String> topic,
         Optional<String> kvcachedSegment,
         Optional<String> apiKeyEnv) {
-    private static final Pattern KEY = Pattern.compile("options: engines\\[0]\\.([A-Za-z]+) ");
-
     /** An engine of which only its address is known. */
     public static EngineTarget of(URI url) {
         return named(url.toString());
@@ -96,32 +91,17 @@ public record EngineTarget(
      * @throws ConfigException with a sentence that names the option
      */
     EngineConfig config(EngineType family) {
-        ObjectNode root = JsonNodeFactory.instance.objectNode().put("stateDirectory", "unused");
-        root.putArray("engines").add(mapping(family).put("backend", "dry_run"));
         try {
-            return SidecarConfig.parse(root.toString(), "options").engines().getFirst();
+            return EngineConfig.read("main", mapping(family).put("backend", "dry_run"));
         } catch (ConfigException e) {
-            Matcher key = KEY.matcher(String.valueOf(e.getMessage()));
-            throw key.lookingAt()
-                    ? new ConfigException(
-                            "",
-                            option(key.group(1)) + " "
-                                    + String.valueOf(e.getMessage())
-                                            .substring(key.end())
-                                            .replace("leave the key out", "leave it out")
-                                            // Options are in no file.
-                                            .replaceAll(" \\(line \\d+\\)", "")
-                                            .replaceAll("\\.$", ""))
-                    : e;
+            throw e.at(option(e.place())).withWords("leave the key out", "leave it out");
         }
     }
 
     /** The keys of the engine that are known, in the order in which one would write them. */
     public ObjectNode mapping(EngineType family) {
         ObjectNode engine = JsonNodeFactory.instance.objectNode();
-        engine.put("id", "main")
-                .put("type", family.name().toLowerCase(Locale.ROOT))
-                .put("url", url);
+        engine.put("type", family.name().toLowerCase(Locale.ROOT)).put("url", url);
         events.ifPresent(value -> engine.put("events", value));
         replay.ifPresent(value -> engine.put("replay", value));
         topic.ifPresent(value -> engine.put("topic", value));

@@ -79,7 +79,7 @@ final class VllmFamily implements EngineFamily {
             public CompletionStage<Events> events() {
                 return CompletableFuture.completedFuture(new Events.Unknown(
                         "A vLLM engine does not tell where it publishes: write its events endpoint into the"
-                                + " configuration (engines[].events)."));
+                                + " configuration (engines.ID.events)."));
             }
 
             @Override

@@ -1,6 +1,5 @@
 package io.holdfast.sidecar.fleet;
 
-import io.holdfast.sidecar.config.ConfigFile;
 import io.holdfast.sidecar.config.DiscoveryConfig;
 import io.holdfast.sidecar.config.DiscoveryConfig.Dns;
 import io.holdfast.sidecar.config.DnsLookup;
@@ -25,7 +24,7 @@ import java.util.function.LongSupplier;
  * let go of after a grace time. For one thread at a time.
  */
 final class Discovery {
-    /** How names are looked up. */
+    /** Looks up the places that a name gives. */
     interface Lookup {
         List<Found> find(Dns dns) throws IOException;
     }
@@ -96,7 +95,7 @@ final class Discovery {
         notes = said;
     }
 
-    /** The same with the engines that were found; one that is listed is not found a second time. */
+    /** Returns the configuration with the engines that were found; a listed one is not found a second time. */
     SidecarConfig complete(SidecarConfig listed) {
         if (seen.isEmpty() || asked.isEmpty()) {
             return listed;
@@ -109,10 +108,10 @@ final class Discovery {
             ids.add(engine.id());
         });
         for (Seen each : seen.values()) {
-            EngineConfig found = ConfigFile.engineAt(
-                    listed.discovery().flatMap(DiscoveryConfig::dns).orElse(asked.get()),
-                    each.at().host(),
-                    each.at().port());
+            EngineConfig found = listed.discovery()
+                    .flatMap(DiscoveryConfig::dns)
+                    .orElse(asked.get())
+                    .at(each.at().host(), each.at().port());
             if (addresses.add(EngineAddress.resolved(found.url())) && ids.add(found.id())) {
                 all.add(found);
             }
@@ -120,7 +119,7 @@ final class Discovery {
         return listed.withEngines(all);
     }
 
-    /** What a person should know of it. */
+    /** Returns what a person should know of it. */
     List<String> notes() {
         return notes;
     }

@@ -6,7 +6,6 @@ import io.holdfast.sidecar.config.ConfigKey;
 import io.holdfast.sidecar.config.EngineAddress;
 import io.holdfast.sidecar.config.EngineConfig;
 import io.holdfast.sidecar.config.ReloadReport;
-import io.holdfast.sidecar.config.Secret;
 import io.holdfast.sidecar.config.SidecarConfig;
 import io.holdfast.sidecar.engine.EngineLink;
 import io.holdfast.sidecar.engine.EventThread;
@@ -198,10 +197,10 @@ final class Fleet {
         FleetChange change = FleetChange.between(before, after);
         refuseTwins(after.engines());
         for (EngineConfig engine : change.added()) {
-            requireSecrets(engine);
+            engine.requireFiles(System.getenv());
         }
         for (EngineConfig engine : change.changed().keySet()) {
-            requireSecrets(engine);
+            engine.requireFiles(System.getenv());
         }
         List<String> problems = new ArrayList<>();
         Map<String, List<String>> changed = new LinkedHashMap<>();
@@ -304,13 +303,6 @@ final class Fleet {
             problems.add("engine " + engine.id() + " is not looked after: " + e.getMessage());
             return false;
         }
-    }
-
-    private static void requireSecrets(EngineConfig engine) throws IOException {
-        String keys = "engines." + engine.id() + ".";
-        Map<String, String> _ = Secret.headers(System.getenv(), engine.apiKeyEnv(), keys + "apiKeyEnv");
-        Map<String, String> _ = Secret.headers(System.getenv(), engine.adminKeyEnv(), keys + "adminKeyEnv");
-        Object _ = engine.http();
     }
 
     private void inPlace(EngineConfig engine) {

@@ -2,12 +2,11 @@ package io.holdfast.sidecar.fleet;
 
 import io.holdfast.sidecar.config.ConfigException;
 import io.holdfast.sidecar.config.ConfigKey;
-import io.holdfast.sidecar.config.ConfigKey.Change;
-import io.holdfast.sidecar.config.ConfigKeys;
 import io.holdfast.sidecar.config.EngineConfig;
+import io.holdfast.sidecar.config.Key.Change;
+import io.holdfast.sidecar.config.Section;
 import io.holdfast.sidecar.config.SidecarConfig;
 import io.holdfast.sidecar.config.SidecarConfig.Listen;
-import java.lang.reflect.RecordComponent;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -17,7 +16,7 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
- * What has to be done to get from one configuration to another.
+ * Steps from one configuration to another.
  *
  * @param changed by the engine's id: the keys that differ
  */
@@ -46,7 +45,8 @@ public record FleetChange(
         }
         Map<EngineConfig, List<ConfigKey>> changed = new LinkedHashMap<>();
         next.values().stream().filter(engine -> old.containsKey(engine.id())).forEach(engine -> {
-            List<ConfigKey> keys = differing(Objects.requireNonNull(old.get(engine.id())), engine);
+            List<ConfigKey> keys =
+                    Section.of(EngineConfig.class).differing(Objects.requireNonNull(old.get(engine.id())), engine);
             for (ConfigKey key : keys) {
                 boolean sizes =
                         key.name().equals("maxOutputTokens") || key.name().equals("largestPromptTokens");
@@ -63,7 +63,7 @@ public record FleetChange(
         return new FleetChange(added, removed, changed);
     }
 
-    /** Whether the engine has to be followed anew. */
+    /** Tells whether the engine has to be followed anew. */
     public static boolean anew(List<ConfigKey> keys) {
         return keys.stream().anyMatch(key -> key.change() == Change.ANEW);
     }
@@ -78,20 +78,12 @@ public record FleetChange(
 
     private static void refuseOthers(SidecarConfig before, SidecarConfig after) {
         List<String> others = new ArrayList<>();
-        for (RecordComponent part : Listen.class.getRecordComponents()) {
-            if (!Objects.equals(value(part, before.listen()), value(part, after.listen()))) {
-                others.add("listen." + part.getName());
-            }
-        }
-        if (!before.stateDirectory().equals(after.stateDirectory())) {
-            others.add("stateDirectory");
-        }
-        if (!before.snapshots().equals(after.snapshots())) {
-            others.add("snapshotSeconds");
-        }
-        if (!before.devices().equals(after.devices())) {
-            others.add("devices");
-        }
+        Section.of(Listen.class)
+                .differing(before.listen(), after.listen())
+                .forEach(key -> others.add("listen." + key.name()));
+        Section.of(SidecarConfig.class).differing(before, after).stream()
+                .filter(key -> key.change() == Change.RESTART && !key.name().equals("listen"))
+                .forEach(key -> others.add(key.name()));
         if (!others.isEmpty()) {
             throw new ConfigException(
                     String.join(" and ", others),
@@ -105,23 +97,5 @@ public record FleetChange(
         return config.engines().stream()
                 .collect(Collectors.toMap(
                         EngineConfig::id, Function.identity(), (first, second) -> first, LinkedHashMap::new));
-    }
-
-    static List<ConfigKey> differing(EngineConfig before, EngineConfig after) {
-        List<ConfigKey> keys = new ArrayList<>();
-        for (RecordComponent part : EngineConfig.class.getRecordComponents()) {
-            if (!Objects.equals(value(part, before), value(part, after))) {
-                keys.addAll(ConfigKeys.ofComponent(part.getName()));
-            }
-        }
-        return keys;
-    }
-
-    private static Object value(RecordComponent part, Record of) {
-        try {
-            return part.getAccessor().invoke(of);
-        } catch (ReflectiveOperationException e) {
-            throw new IllegalStateException(e);
-        }
     }
 }

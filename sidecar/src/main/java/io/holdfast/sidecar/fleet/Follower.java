@@ -22,7 +22,7 @@ import java.util.function.Supplier;
  * replay endpoint, as after any start.
  */
 public final class Follower {
-    /** How soon it notices that nobody has the ledgers. */
+    /** Time between two looks at the ledgers. */
     public static final Duration LOOKS_EACH = Duration.ofMillis(250);
 
     private final SidecarConfig config;

@@ -28,9 +28,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Gets a running sidecar to another configuration, whoever asks for it: a signal, the API, a file or a name that changed.
+ * Takes a running sidecar to another configuration, at the request of a signal, of the API, or of a file or name that changed.
  *
- * <p>One at a time. What is read is checked whole before anything is done; a configuration that is not sound, or that only a
+ * <p>One reload runs at a time. A configuration is checked whole before anything is done; one that is not sound, or that only a
  * restart can take, changes nothing. One thread, {@code holdfast-discovery}, looks at files and names once in a while.
  */
 public final class Reloads implements Operations, AutoCloseable {
@@ -102,26 +102,26 @@ public final class Reloads implements Operations, AutoCloseable {
     }
 
     private void schedule(long millis) {
+        Future<?> _ = later(this::look, millis);
+    }
+
+    private Future<?> later(Runnable task, long millis) {
         try {
-            Future<?> _ = thread.schedule(this::look, millis, TimeUnit.MILLISECONDS);
-        } catch (RejectedExecutionException e) {
-            // The sidecar closes.
-            trouble = Optional.empty();
+            return thread.schedule(task, millis, TimeUnit.MILLISECONDS);
+        } catch (RejectedExecutionException closed) {
+            LOG.debug("The sidecar closes, so nothing is looked at any more.", closed);
+            return CompletableFuture.completedFuture(true);
         }
     }
 
-    /** Has the engines followed anew that were let go of while the event thread did not come round; does not wait. */
+    /** Follows engines anew that were released while the event thread did not come round; does not wait. */
     void followAnew() {
         followAnew(0);
     }
 
     private synchronized void followAnew(long millis) {
         next.cancel(false);
-        try {
-            next = thread.schedule(this::followAnewNow, millis, TimeUnit.MILLISECONDS);
-        } catch (RejectedExecutionException closed) {
-            LOG.debug("The sidecar closes, so no engine is followed anew.", closed);
-        }
+        next = later(this::followAnewNow, millis);
     }
 
     private void followAnewNow() {
@@ -198,7 +198,7 @@ public final class Reloads implements Operations, AutoCloseable {
         return reload(0);
     }
 
-    /** The same for who cannot ask again, after a reload that is under way. */
+    /** Reloads after a reload that is under way, for a caller that cannot ask again. */
     ReloadReport reloadPatiently() {
         return reload(RELOAD_SECONDS);
     }

@@ -126,7 +126,7 @@ final class ConnectionGuard {
             close(slot);
         } else {
             // A sentence first; what is left of the time is for it to be read.
-            slot.deadline = now + limits.header().toNanos();
+            slot.deadline = now + limits.times().header().toNanos();
             refusal.getFirst().run();
         }
     }
@@ -153,7 +153,7 @@ final class ConnectionGuard {
         private boolean answered;
         private boolean streaming;
         private long since = clock.getAsLong();
-        private long deadline = since + limits.header().toNanos();
+        private long deadline = since + limits.times().header().toNanos();
         private long discarded;
         private long unwritten;
         private Optional<Runnable> bodyLate = Optional.empty();
@@ -169,7 +169,7 @@ final class ConnectionGuard {
             discarded = 0;
             bodyLate = Optional.empty();
             since = clock.getAsLong();
-            deadline = since + limits.body().toNanos();
+            deadline = since + limits.times().body().toNanos();
             request.exceptionHandler(gone -> {});
             request.end().onComplete(ended -> {
                 if (ended.succeeded()) {
@@ -200,7 +200,8 @@ final class ConnectionGuard {
                 bodyLate = Optional.empty();
                 busy = !answered;
                 since = now;
-                deadline = now + (answered ? limits.idle() : limits.answer()).toNanos();
+                deadline =
+                        now + (answered ? limits.times().idle() : limits.times().answer()).toNanos();
             }
         }
     }

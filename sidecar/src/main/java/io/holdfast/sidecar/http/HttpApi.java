@@ -117,8 +117,8 @@ public final class HttpApi implements AutoCloseable {
         this.operations = operations;
         this.bodies = new RequestBodies(limits, guard);
         this.answers = new ByteQuota(limits.answersBytes());
-        this.acts = new CallRate(limits.actsPerSecond(), clock);
-        this.queries = new CallRate(limits.queriesPerSecond(), clock);
+        this.acts = new CallRate(limits.rates().actsPerSecond(), clock);
+        this.queries = new CallRate(limits.rates().queriesPerSecond(), clock);
         this.repeated = new RepeatedCalls(clock);
         this.workers = vertx.createSharedWorkerExecutor("holdfast-api", WORKERS);
         this.streams = new StreamRoutes(this, access, overviews, new EventStreams(vertx, guard, clock));

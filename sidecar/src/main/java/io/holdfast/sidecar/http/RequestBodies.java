@@ -111,8 +111,8 @@ final class RequestBodies {
                     body,
                     new ApiError(
                             408,
-                            "The body did not arrive within " + limits.body().toSeconds()
-                                    + " s; send it without a pause."));
+                            "The body did not arrive within "
+                                    + limits.times().body().toSeconds() + " s; send it without a pause."));
         });
         request.end().onSuccess(end -> {
             if (!received.tryComplete(body)) {

@@ -1,12 +1,8 @@
 package io.holdfast.sidecar.look;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import com.fasterxml.jackson.dataformat.yaml.YAMLFactory;
-import com.fasterxml.jackson.dataformat.yaml.YAMLGenerator;
-import com.fasterxml.jackson.dataformat.yaml.YAMLMapper;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.events.BlockNaming;
@@ -22,6 +18,7 @@ import io.holdfast.sglang.PriorityTouchBackend;
 import io.holdfast.sidecar.config.ConfigException;
 import io.holdfast.sidecar.config.EngineConfig.EngineType;
 import io.holdfast.sidecar.config.SidecarException;
+import io.holdfast.sidecar.config.Yaml;
 import io.holdfast.sidecar.engine.EngineContact;
 import io.holdfast.sidecar.engine.EngineFamily;
 import io.holdfast.sidecar.engine.EngineFamily.Events;
@@ -139,7 +136,7 @@ public final class Doctor {
                         "key",
                         "The engine asks for a key" + where,
                         "--api-key-env VARIABLE, which has it; in the sidecar's configuration"
-                                + " engines[].apiKeyEnv")));
+                                + " engines.ID.apiKeyEnv")));
     }
 
     /** Looks at something, unless the route that tells of it asks for a key first. */
@@ -621,17 +618,7 @@ public final class Doctor {
         ObjectNode engine = contact.target().mapping(contact.type());
         levers.best().ifPresent(lever -> engine.put("automaticHolds", !lever.takesMemory()));
         ObjectNode root = JsonNodeFactory.instance.objectNode();
-        root.putArray("engines").add(engine);
-        try {
-            return YAMLMapper.builder(YAMLFactory.builder()
-                            .disable(YAMLGenerator.Feature.WRITE_DOC_START_MARKER)
-                            .enable(YAMLGenerator.Feature.MINIMIZE_QUOTES)
-                            .enable(YAMLGenerator.Feature.INDENT_ARRAYS_WITH_INDICATOR)
-                            .build())
-                    .build()
-                    .writeValueAsString(root);
-        } catch (JsonProcessingException e) {
-            throw new IllegalStateException("A tree of texts is always YAML.", e);
-        }
+        root.putObject("engines").set("main", engine);
+        return Yaml.printed(root);
     }
 }

@@ -61,7 +61,7 @@ public final class StrayLedgers {
                 .filter(stray -> stray.ledger.engine().filter(engine::sameAs).isPresent())
                 .findFirst()
                 .map(stray -> "the ledger " + stray.file + " lists "
-                        + stray.ledger.outstanding().size() + " pins of this engine under another id: write id: "
+                        + stray.ledger.outstanding().size() + " pins of this engine under another id: name it "
                         + stray.id + " again and start once, so that they are released");
     }
 }

@@ -289,8 +289,8 @@ class LastingHoldsTest {
     @Test
     void declaredHolds_areAskedForAtEveryStart_andGoWithTheirNames() throws IOException {
         Path text = Files.writeString(directory.resolve("rules.txt"), RULES);
-        String declared = "backend: session_hold, holds: [{name: rules, file: '" + text + "'},"
-                + " {name: chat, messages: [{role: system, content: '" + RULES + "'}]}]";
+        String declared = "backend: session_hold, holds: {rules: {file: '" + text + "'},"
+                + " chat: {messages: [{role: system, content: '" + RULES + "'}]}}";
         try (Emulator emulator = engine(sessions());
                 EngineClient engine = new EngineClient(emulator.uri())) {
             String rules;
@@ -302,8 +302,8 @@ class LastingHoldsTest {
                 client.holdIn(rules, "held");
                 assertThat(named(client, "chat").getString("state")).isEqualTo("requested");
             }
-            try (Sidecar sidecar = sidecar(
-                            config(emulator, "backend: session_hold, holds: [{name: rules, file: '" + text + "'}]"));
+            try (Sidecar sidecar =
+                            sidecar(config(emulator, "backend: session_hold, holds: {rules: {file: '" + text + "'}}"));
                     SidecarClient client = new SidecarClient(sidecar.uri())) {
                 assertThat(named(client, "rules").getString("id")).isEqualTo(rules);
                 Eventually.see(
@@ -315,8 +315,8 @@ class LastingHoldsTest {
 
                 Files.writeString(text, RULES + RULES);
             }
-            try (Sidecar sidecar = sidecar(
-                            config(emulator, "backend: session_hold, holds: [{name: rules, file: '" + text + "'}]"));
+            try (Sidecar sidecar =
+                            sidecar(config(emulator, "backend: session_hold, holds: {rules: {file: '" + text + "'}}"));
                     SidecarClient client = new SidecarClient(sidecar.uri())) {
                 Eventually.see(
                         "what the file says by now is asked for",
@@ -330,8 +330,8 @@ class LastingHoldsTest {
     void declaredHoldThatCannotBeMade_isANoteWithTheReason() throws IOException {
         Path missing = directory.resolve("missing.txt");
         try (Emulator emulator = engine(sessions());
-                Sidecar sidecar = sidecar(
-                        config(emulator, "backend: session_hold, holds: [{name: rules, file: '" + missing + "'}]"));
+                Sidecar sidecar =
+                        sidecar(config(emulator, "backend: session_hold, holds: {rules: {file: '" + missing + "'}}"));
                 SidecarClient client = new SidecarClient(sidecar.uri())) {
             Eventually.see(
                     "the note",

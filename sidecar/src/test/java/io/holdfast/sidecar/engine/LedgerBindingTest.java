@@ -117,14 +117,14 @@ class LedgerBindingTest {
     void pinsOfARenamedEngine_areSaid_untilTheIdIsBack() throws IOException {
         try (PinnedEngine bed = PinnedEngine.start(state)) {
             bed.leaveAPin();
-            String renamed = TestBed.yaml(state, bed.gate.uri(), "").replace("id: demo", "id: other");
+            String renamed = TestBed.yaml(state, bed.gate.uri(), "").replace("demo: {", "other: {");
 
             try (Sidecar other = Sidecar.start(bed.vertx, SidecarConfig.parse(renamed, "test.yaml"));
                     SidecarClient client = new SidecarClient(other.uri())) {
                 String said = Eventually.see(
                         "readyz says under which id the pins are",
                         () -> client.http.get("/readyz").text(),
-                        text -> text.contains("write id: demo again and start once"));
+                        text -> text.contains("name it demo again and start once"));
                 assertThat(said).contains("lists 1 pins of this engine under another id");
             }
             assertThat(bed.outstanding()).hasSize(1);
@@ -198,7 +198,7 @@ class LedgerBindingTest {
             assertThatThrownBy(() -> config("http://127.0.0.1:30000", other))
                     .as(other)
                     .isInstanceOf(ConfigException.class)
-                    .hasMessageContaining("engines[1].url")
+                    .hasMessageContaining("engines.b.url")
                     .hasMessageContaining("in whatever spelling");
         }
         assertThat(config("http://gpu-1", "http://gpu-1:8080").engines()).hasSize(2);
@@ -232,8 +232,8 @@ class LedgerBindingTest {
             listen: {port: 0}
             stateDirectory: '%s'
             engines:
-              - {id: a, type: sglang, url: '%s'}
-              - {id: b, type: sglang, url: '%s'}
+              a: {type: sglang, url: '%s'}
+              b: {type: sglang, url: '%s'}
             """.formatted(state, one, two), "test.yaml");
     }
 

@@ -369,7 +369,7 @@ class StreamsTest {
     void decisionStreamOfOneEngine_isOfThatAlone() {
         Vertx vertx = Vertx.vertx();
         String yaml = TestBed.yaml(state, URI.create("http://127.0.0.1:9"), "")
-                + "  - {id: other, type: sglang, url: 'http://127.0.0.1:10'}\n";
+                + "  other: {type: sglang, url: 'http://127.0.0.1:10'}\n";
         try (Sidecar sidecar = Sidecar.start(vertx, SidecarConfig.parse(yaml, "test.yaml"));
                 SidecarClient demo = new SidecarClient(sidecar.uri());
                 SidecarClient other = new SidecarClient(sidecar.uri(), "other");

@@ -168,13 +168,13 @@ class StateDirectoryTest {
     void ledgerOfNoConfiguredEngine_isReleasedAllTheSame() throws IOException {
         try (PinnedEngine bed = PinnedEngine.start(state)) {
             bed.leaveAPin();
-            String renamed = TestBed.yaml(state, bed.gate.uri(), "").replace("id: demo", "id: other");
+            String renamed = TestBed.yaml(state, bed.gate.uri(), "").replace("demo: {", "other: {");
             try (Sidecar running = Sidecar.start(bed.vertx, SidecarConfig.parse(renamed, "test.yaml"));
                     SidecarClient client = new SidecarClient(running.uri())) {
                 Eventually.see(
                         "it is said that nobody releases them",
                         () -> client.http.get("/readyz").text(),
-                        text -> text.contains("write id: demo again and start once"));
+                        text -> text.contains("name it demo again and start once"));
                 StateDirectory directory = StateDirectory.of(SidecarConfig.parse(renamed, "test.yaml"));
                 assertThat(directory.stray("demo")).isTrue();
 

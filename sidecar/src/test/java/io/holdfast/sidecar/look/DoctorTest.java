@@ -159,7 +159,7 @@ class DoctorTest {
                             "key",
                             "The engine asks for a key at /server_info and /v1/models (HTTP 401).",
                             "--api-key-env VARIABLE, which has it; in the sidecar's configuration"
-                                    + " engines[].apiKeyEnv"));
+                                    + " engines.ID.apiKeyEnv"));
             assertThat(subjects(found, Status.MISSING)).containsExactly("key");
             assertThat(found.findings())
                     .filteredOn(each -> each.mend().isPresent())
