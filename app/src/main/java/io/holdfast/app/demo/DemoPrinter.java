@@ -2,11 +2,11 @@ package io.holdfast.app.demo;
 
 import io.holdfast.app.cli.ExitCode;
 import io.holdfast.app.cli.TerminalText;
-import io.holdfast.app.loadtest.ResultReport;
 import io.holdfast.evidence.PairOrder;
 import io.holdfast.loadtest.analysis.Result;
 import io.holdfast.loadtest.journal.HoldReceipt;
 import io.holdfast.loadtest.journal.LegRecord;
+import io.holdfast.loadtest.report.RunDocument;
 import io.holdfast.loadtest.run.Progress;
 import java.time.Duration;
 import java.util.List;
@@ -119,7 +119,7 @@ public final class DemoPrinter implements Progress {
         Result result = outcome.result();
         text.blank();
         held(result);
-        ResultReport.numbers(text, result);
+        text.show(RunDocument.numbers(result));
         switch (outcome.judgement()) {
             case EXPECTED -> {
                 if (!outcome.sawOrderBias()) {

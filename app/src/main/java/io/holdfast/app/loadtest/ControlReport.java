@@ -11,6 +11,7 @@ import io.holdfast.loadtest.analysis.ControlResult;
 import io.holdfast.loadtest.analysis.ControlResult.Detectable;
 import io.holdfast.loadtest.analysis.Floods;
 import io.holdfast.loadtest.client.HttpSettings;
+import io.holdfast.loadtest.report.RunDocument;
 import io.holdfast.loadtest.run.RunPlan;
 import io.holdfast.loadtest.workload.Arrivals;
 import java.io.PrintWriter;
@@ -149,7 +150,7 @@ final class ControlReport {
                                     + size(result.header().criteria().delta()) + " counts as nothing."));
         }
         notes.add(probes(result));
-        Floods.of(result.header(), result.legs()).map(ResultReport::waited).ifPresent(notes::add);
+        Floods.of(result.header(), result.legs()).map(RunDocument::waited).ifPresent(notes::add);
         if (!result.header().freshLives()) {
             notes.add("All pairs ran in one server process: another one may differ by more than pairs do.");
         }

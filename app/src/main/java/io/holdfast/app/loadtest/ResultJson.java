@@ -75,10 +75,10 @@ public final class ResultJson {
         plan(root.putObject("plan"), header);
         criteria(root.putObject("criteria"), header);
         ArrayNode arms = root.putArray("arms");
-        arm(arms.addObject(), "baseline", result.baseline(), own(result, Arm.BASELINE));
-        arm(arms.addObject(), "pinned", result.pinned(), own(result, Arm.PINNED));
-        engines((ObjectNode) arms.path(0), Shares.of(ResultReport.measured(result, Arm.BASELINE)));
-        engines((ObjectNode) arms.path(1), Shares.of(ResultReport.measured(result, Arm.PINNED)));
+        arm(arms.addObject(), "baseline", result.baseline(), result.own(Arm.BASELINE));
+        arm(arms.addObject(), "pinned", result.pinned(), result.own(Arm.PINNED));
+        engines((ObjectNode) arms.path(0), Shares.of(result.measured(Arm.BASELINE)));
+        engines((ObjectNode) arms.path(1), Shares.of(result.measured(Arm.PINNED)));
         root.set("verdict", verdict(result.verdict()));
         ArrayNode metrics = root.putArray("metrics");
         result.metrics().forEach(metric -> metric(metrics.addObject(), metric));
@@ -180,10 +180,6 @@ public final class ResultJson {
         }
         node.put("ownRequests", own.requests()).putNull("ownPrefilledTokens");
         own.prefilledTokens().ifPresent(tokens -> node.put("ownPrefilledTokens", tokens));
-    }
-
-    private static OwnRequests own(Result result, Arm arm) {
-        return Optional.ofNullable(result.own().get(arm)).orElseThrow();
     }
 
     private static void metric(ObjectNode node, MetricResult metric) {

@@ -52,7 +52,7 @@ public final class LegsCsv {
     }
 
     private static String millis(OptionalDouble millis) {
-        return PlainVerdict.known(millis, "%.3f");
+        return Shown.number("%.3f", millis, "");
     }
 
     private static String count(OptionalInt tokens) {
