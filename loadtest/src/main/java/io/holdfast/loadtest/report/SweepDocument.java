@@ -77,9 +77,10 @@ public final class SweepDocument {
                 sweep.levels().stream().map(SweepDocument::row).toList());
         for (Level level : sweep.levels()) {
             out.say(level.planned().name() + ":", level.result().headline() + level.beside());
-            out.say(level.result().verdict().reason());
+            out.items(List.of(level.result().verdict().reason()));
         }
-        return out.items(together(sweep)).build();
+        together(sweep).forEach(out::say);
+        return out.build();
     }
 
     private static List<String> row(Level level) {

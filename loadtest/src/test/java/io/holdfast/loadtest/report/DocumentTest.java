@@ -80,7 +80,7 @@ class DocumentTest {
         assertThat(lines)
                 .containsSequence("Yes.", "  Effect: -50.0 % (of 10 ms)", "  Sure.", "  REAL: a gain", "", "A section")
                 .containsSequence("---------", "It stands out.")
-                .containsSequence("  HIGH: It failed.", "  * It is <odd>.", "")
+                .containsSequence("  HIGH: It failed.", "    It is <odd>.", "")
                 .containsSequence("  server  here", "  seed    42")
                 .containsSequence("  leg     ms", "  one    1.5", "  two  -12.5", "")
                 .containsSequence(
