@@ -1,11 +1,9 @@
 package io.holdfast.app.loadtest;
 
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.app.cli.JsonText;
 import io.holdfast.app.cli.TerminalText;
 import io.holdfast.app.cli.TimeSpan;
 import io.holdfast.evidence.Design;
-import io.holdfast.loadtest.analysis.ArmSummary;
 import io.holdfast.loadtest.analysis.Result;
 import io.holdfast.loadtest.client.HttpSettings;
 import io.holdfast.loadtest.report.RunDocument;
@@ -86,11 +84,5 @@ public final class ResultReport {
                 ? "The server's cache is emptied before every leg, by " + path + "."
                 : "The server's cache is not emptied: the texts of each leg begin with a salt of their own, so that"
                         + " none finds what was there before it.";
-    }
-
-    public static void arm(ObjectNode node, String name, ArmSummary arm) {
-        node.put("arm", name);
-        JsonText.number(node, "cachedTokens", arm.cachedTokens());
-        JsonText.number(node, "ttftMillis", arm.ttftMillis());
     }
 }

@@ -1,17 +1,17 @@
 package io.holdfast.app.loadtest;
 
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.app.cli.ExitCode;
-import io.holdfast.app.cli.JsonText;
 import io.holdfast.app.cli.TimeSpan;
 import io.holdfast.loadtest.analysis.Analysis;
 import io.holdfast.loadtest.analysis.ControlAnalysis;
 import io.holdfast.loadtest.analysis.RunStatus;
 import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.journal.VoidedPair;
+import io.holdfast.loadtest.report.Json;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Optional;
 import java.util.regex.Pattern;
 
@@ -89,20 +89,21 @@ public final class StatusReport {
     }
 
     public static void printJson(RunStatus status, Journal.Contents run, Path journal, String again, PrintWriter out) {
-        ObjectNode root = JsonText.object();
-        root.put("state", status.state().name())
+        Json root = Json.object()
+                .put("state", status.state())
                 .put("partial", !status.isFinished())
                 .put("percent", status.percent())
                 .put("pairs", status.pairs())
                 .put("plannedPairs", status.plannedPairs())
                 .put("voidedPairs", run.voided().size())
-                .put("resumes", run.resumes());
-        status.left()
-                .ifPresentOrElse(left -> root.put("secondsLeft", left.toSeconds()), () -> root.putNull("secondsLeft"));
-        Optional<String> goOn =
-                status.isFinished() || status.isRunning() ? Optional.empty() : Optional.of(command(journal, again));
-        goOn.ifPresentOrElse(text -> root.put("resume", text), () -> root.putNull("resume"));
-        out.println(JsonText.of(root));
+                .put("resumes", run.resumes())
+                .put("secondsLeft", status.left().map(Duration::toSeconds))
+                .put(
+                        "resume",
+                        status.isFinished() || status.isRunning()
+                                ? Optional.empty()
+                                : Optional.of(command(journal, again)));
+        out.println(root.text());
         out.flush();
     }
 

@@ -1,9 +1,9 @@
 package io.holdfast.app.workbench;
 
-import io.holdfast.app.cli.BoxTable;
 import io.holdfast.app.cli.CommandException;
 import io.holdfast.app.cli.ExitCode;
 import io.holdfast.app.cli.TerminalText;
+import io.holdfast.loadtest.report.TerminalRenderer;
 import io.holdfast.workbench.compare.Comparison.Named;
 import io.holdfast.workbench.compare.Figures;
 import io.holdfast.workbench.compare.Matrix;
@@ -131,7 +131,7 @@ public final class LoadtestMatrixCommand implements Callable<Integer> {
         } else {
             TerminalText terminal = TerminalText.plain(out);
             terminal.paragraph("", title);
-            SuiteTable.parts(table, 4, 3).forEach(part -> BoxTable.lines(part).forEach(terminal::line));
+            TerminalRenderer.boxed(table).forEach(terminal::line);
             statements(matrix, what).forEach(line -> terminal.paragraph("", line));
         }
         return ExitCode.OK;

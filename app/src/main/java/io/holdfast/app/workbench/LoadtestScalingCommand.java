@@ -3,8 +3,12 @@ package io.holdfast.app.workbench;
 import io.holdfast.app.cli.CommandException;
 import io.holdfast.app.cli.ExitCode;
 import io.holdfast.app.cli.TerminalText;
-import io.holdfast.app.cli.TextPlot;
 import io.holdfast.loadtest.measure.Metric;
+import io.holdfast.loadtest.report.Document;
+import io.holdfast.loadtest.report.Document.Plot;
+import io.holdfast.loadtest.report.Document.Point;
+import io.holdfast.loadtest.report.Document.Series;
+import io.holdfast.loadtest.report.Document.Shape;
 import io.holdfast.workbench.compare.Figures;
 import io.holdfast.workbench.compare.Percents;
 import io.holdfast.workbench.compare.Scaling;
@@ -70,9 +74,9 @@ public final class LoadtestScalingCommand implements Callable<Integer> {
         PrintWriter out = spec.commandLine().getOut();
         SuiteTable.print(table(scaling), out);
         out.println();
-        plot(scaling).lines().forEach(out::println);
-        out.println();
         TerminalText terminal = TerminalText.plain(out);
+        terminal.show(Document.titled("Scaling").add(plot(scaling)).build());
+        out.println();
         scaling.recommendations().forEach(line -> terminal.paragraph("", line));
         return ExitCode.OK;
     }
@@ -115,19 +119,22 @@ public final class LoadtestScalingCommand implements Callable<Integer> {
                 .orElse("undecided");
     }
 
-    private static TextPlot plot(Scaling scaling) {
-        Map<String, List<TextPlot.Point>> series = new LinkedHashMap<>();
+    private static Plot plot(Scaling scaling) {
+        Map<String, List<Point>> series = new LinkedHashMap<>();
         for (Row row : scaling.rows()) {
             row.value(scaling.throughput())
                     .ifPresent(value -> series.computeIfAbsent(row.series(), any -> new ArrayList<>())
-                            .add(new TextPlot.Point(row.size(), value, Figures.shown(scaling.throughput(), value))));
+                            .add(new Point(row.size(), value, Figures.shown(scaling.throughput(), value))));
         }
-        return new TextPlot(
+        return Plot.over(
                 scaling.over(),
                 scaling.throughput().title(),
                 series.entrySet().stream()
-                        .map(entry -> new TextPlot.Series(
-                                entry.getKey().isEmpty() ? "reference" : entry.getKey(), entry.getValue()))
+                        .map(entry -> new Series(
+                                entry.getKey().isEmpty() ? "reference" : entry.getKey(),
+                                "",
+                                Shape.MARKS,
+                                entry.getValue()))
                         .toList());
     }
 }

@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.stream.Stream;
 
 /** A result in the words of somebody who has ten seconds. */
 final class PlainVerdict {
@@ -147,40 +148,23 @@ final class PlainVerdict {
                 : "";
     }
 
-    /** Returns what a comparison without controls would have claimed of the same server. */
-    static Card naive(Result result) {
-        Estimate estimate = result.estimate();
-        String interval =
-                estimate.naiveCi95().map(ci -> "; " + Shown.interval(ci)).orElse("");
-        return result.verdict().finding() == Finding.INVALID
-                ? notShown("Naive comparison")
-                : new Card(
-                        "Naive comparison",
-                        known(estimate.naive()),
-                        "baseline always first" + interval
-                                + (result.verdict().finding() == Finding.ORDER_ARTEFACT
-                                        ? "; nothing but running second"
-                                        : ""));
-    }
-
-    /** Returns the difference of the same load the second time, with nothing changed. */
-    static Card bias(Result result) {
-        if (result.verdict().finding() == Finding.INVALID) {
-            return notShown("Running second alone");
-        }
-        Estimate estimate = result.estimate();
-        return new Card(
-                "Running second alone",
-                known(estimate.orderBias()),
-                "nothing changed (A/A)"
-                        + estimate.orderBiasCi95()
-                                .map(ci -> "; " + Shown.interval(ci))
-                                .orElse(""));
-    }
-
-    /** Shows a change that may be unknown: one plan has no A/A pairs, another no pairs that begin with the baseline. */
-    private static String known(OptionalDouble log) {
-        return log.isPresent() ? Shown.change(log.getAsDouble()) : "not measured";
+    /** Returns the numbers to take away: the answer first, then what is easily taken for it. */
+    static List<Card> cards(Result result) {
+        boolean isVoid = result.verdict().finding() == Finding.INVALID;
+        List<Change> changes = comparisons(result);
+        return Stream.concat(
+                        Stream.of(takeaway(result)),
+                        changes.subList(0, changes.size() - 1).stream()
+                                .map(change -> isVoid
+                                        ? notShown(change.name())
+                                        : new Card(
+                                                change.name(),
+                                                Shown.change(change.log()),
+                                                change.what()
+                                                        + change.ci95()
+                                                                .map(ci -> "; " + Shown.interval(ci))
+                                                                .orElse(""))))
+                .toList();
     }
 
     private static String margins(Result result) {
@@ -209,7 +193,7 @@ final class PlainVerdict {
                                 .orElse("")
                         + ".";
             case ORDER_ARTEFACT ->
-                "Sure. With nothing changed the second run differs by " + known(estimate.orderBias())
+                "Sure. With nothing changed the second run differs by " + Shown.change(estimate.orderBias())
                         + " too; freed from order nothing that matters is left.";
             case NO_EXPOSURE ->
                 "Sure for this load on this server: the baseline lost "

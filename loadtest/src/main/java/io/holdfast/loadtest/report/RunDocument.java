@@ -152,7 +152,7 @@ public final class RunDocument {
                 PlainVerdict.mood(result),
                 "Did holding help?",
                 PlainVerdict.answer(result),
-                List.of(PlainVerdict.takeaway(result), PlainVerdict.naive(result), PlainVerdict.bias(result)),
+                PlainVerdict.cards(result),
                 PlainVerdict.sure(result),
                 words));
     }

@@ -59,7 +59,12 @@ public final class SweepDocument {
         page.answer();
         page.intervals();
         page.figures();
-        page.table();
+        page.out.heading(3, "All levels in numbers").add(levels(sweep));
+        page.out.items(sweep.levels().stream()
+                .map(level -> level.result().verdict())
+                .map(verdict -> verdict.headline() + ": " + PlainVerdict.meaning(verdict) + ".")
+                .distinct()
+                .toList());
         page.notes();
         page.environment();
         page.again(folder);
@@ -71,16 +76,20 @@ public final class SweepDocument {
         Document.Builder out = Document.titled("Sweep");
         out.lead("Sweep, " + sweep.levels().size() + " of "
                 + sweep.plan().levels().size() + " levels");
-        out.table(
-                "All levels",
-                List.of("level", "pressure", "(naive)", "baseline", "pinned", "effect"),
-                sweep.levels().stream().map(SweepDocument::row).toList());
+        out.add(levels(sweep));
         for (Level level : sweep.levels()) {
             out.say(level.planned().name() + ":", level.result().headline() + level.beside());
             out.items(List.of(level.result().verdict().reason()));
         }
         together(sweep).forEach(out::say);
         return out.build();
+    }
+
+    private static Document.Table levels(Sweep sweep) {
+        return new Document.Table(
+                "All levels",
+                List.of("level", "pressure", "(naive)", "baseline", "pinned", "effect"),
+                sweep.levels().stream().map(SweepDocument::row).toList());
     }
 
     private static List<String> row(Level level) {
@@ -166,7 +175,7 @@ public final class SweepDocument {
                                         + most.planned().name(),
                                 effect.value(),
                                 effect.beside()),
-                        PlainVerdict.naive(most.result()),
+                        PlainVerdict.cards(most.result()).get(1),
                         placebo()),
                 sure(),
                 List.of()));
@@ -200,28 +209,25 @@ public final class SweepDocument {
     }
 
     private String sure() {
-        String each = "ach level was judged by itself, and corrected for how many there are";
-        OptionalDouble ofTrend = pOfTrend();
-        String p = ofTrend.isPresent()
-                ? String.format(Locale.ROOT, " (p %.2g over %d levels)", ofTrend.getAsDouble(), doses())
-                : "";
+        String each = " Each level was judged by itself, and corrected for how many there are.";
         if (objection().isPresent()) {
             return "Not sure: " + objection().get() + ", so another cause than kept cache is likely.";
         }
-        if (isBorneOut() && caution().isPresent()) {
-            return "Fairly sure. The effect is there where memory is short" + p + ". "
-                    + caution().get() + " E" + each + ".";
-        }
         if (isBorneOut()) {
-            return (ofTrend.orElse(1) <= 0.01 ? "Sure." : "Fairly sure.")
-                    + " The effect is there where memory is short" + p + " and is gone with memory to spare; e" + each
-                    + ".";
+            boolean clear = caution().isEmpty() && pOfTrend().orElse(1) <= 0.01;
+            return Stream.of(
+                            Optional.of(clear ? "Sure." : "Fairly sure."),
+                            sweep.doseResponse().flatMap(SweepDocument::trend),
+                            caution())
+                    .flatMap(Optional::stream)
+                    .collect(Collectors.joining(" ", "", each));
         }
-        return "E" + each + "; whether the effect follows memory pressure this sweep cannot show"
+        return "Whether the effect follows memory pressure this sweep cannot show"
                 + sweep.doseResponse()
                         .flatMap(dose -> dose.lacks().stream().findFirst())
                         .map(lack -> ": " + Character.toLowerCase(lack.charAt(0)) + lack.substring(1))
-                        .orElse(".");
+                        .orElse(".")
+                + each;
     }
 
     /** Returns the p value of the step, or of the line where there is no step. */
@@ -233,10 +239,6 @@ public final class SweepDocument {
                 })
                 .map(OptionalDouble::of)
                 .orElse(OptionalDouble.empty());
-    }
-
-    private int doses() {
-        return sweep.doseResponse().map(dose -> dose.levels().size()).orElse(0);
     }
 
     private void intervals() {
@@ -359,38 +361,6 @@ public final class SweepDocument {
 
     private static OptionalDouble median(Level level, Arm arm) {
         return (arm == Arm.PINNED ? level.result().pinned() : level.result().baseline()).ttftMillis();
-    }
-
-    private void table() {
-        out.heading(3, "All levels in numbers");
-        out.table(
-                "All levels",
-                List.of(
-                        "level",
-                        "pressure",
-                        "counted in full",
-                        "baseline",
-                        "pinned",
-                        "effect",
-                        "95 % interval",
-                        "finding"),
-                sweep.levels().stream()
-                        .map(level -> Stream.concat(
-                                        row(level).stream(),
-                                        Stream.of(
-                                                level.result()
-                                                        .estimate()
-                                                        .ci95()
-                                                        .map(Shown::interval)
-                                                        .orElse("none"),
-                                                level.result().verdict().headline()))
-                                .toList())
-                        .toList());
-        out.items(sweep.levels().stream()
-                .map(level -> level.result().verdict())
-                .map(verdict -> verdict.headline() + ": " + PlainVerdict.meaning(verdict) + ".")
-                .distinct()
-                .toList());
     }
 
     private void notes() {

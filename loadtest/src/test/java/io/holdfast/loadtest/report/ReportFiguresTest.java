@@ -90,8 +90,8 @@ final class ReportFiguresTest {
         });
         assertThat(PAGE)
                 .containsPattern("<span>Effect of holding</span> <b>\u2212(49|50)\\.\\d")
-                .containsPattern("<span>Naive comparison</span> <b>\u2212(59|60)\\.\\d")
-                .containsPattern("<span>Running second alone</span> <b>\u2212(19|20)\\.\\d");
+                .containsPattern("<span>naive claim</span> <b>\u2212(59|60)\\.\\d")
+                .containsPattern("<span>order bias</span> <b>\u2212(19|20)\\.\\d");
     }
 
     @Test
