@@ -161,7 +161,7 @@ public final class DemoPrinter implements Progress {
                         + " that it was lost, and holds it by itself; then the same flood and six texts again.");
     }
 
-    /** What is being done just now; the next line replaces it. */
+    /** Shows the current activity in a line that the next one replaces. */
     void doing(String what) {
         text.live(what);
     }

@@ -22,13 +22,13 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 
-/** What A/A pairs showed, for people and as JSON. It has no word for a verdict, since there is nothing to judge. */
+/** Figures of A/A pairs, for people and as JSON. There is no word for a verdict, since nothing is judged. */
 final class ControlReport {
     private static final int MOST_REASONS = 3;
 
     private ControlReport() {}
 
-    /** What will be sent, to whom, and about how long it takes. */
+    /** Prints the plan: the server, the load, and about how long it takes. */
     static void printPlan(
             URI server,
             HttpSettings asked,
@@ -89,7 +89,7 @@ final class ControlReport {
         return result.isEnough() ? ExitCode.OK : ExitCode.INCONCLUSIVE;
     }
 
-    /** By how much the second leg differs from the first, with its interval. */
+    /** Returns the difference of the second leg from the first, with its interval. */
     static String orderBias(ControlResult result) {
         return Shown.change(result.estimate().orderBias())
                 + result.estimate()

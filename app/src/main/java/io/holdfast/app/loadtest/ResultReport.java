@@ -30,7 +30,7 @@ public final class ResultReport {
         text.show(RunDocument.brief(result));
     }
 
-    /** What will be sent, to whom, and about how long it takes. */
+    /** Prints the plan: the server, the load, and about how long it takes. */
     static void printPlan(
             URI server,
             HttpSettings asked,

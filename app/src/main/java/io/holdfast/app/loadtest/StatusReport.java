@@ -8,20 +8,18 @@ import io.holdfast.loadtest.analysis.RunStatus;
 import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.journal.VoidedPair;
 import io.holdfast.loadtest.report.Json;
+import io.holdfast.loadtest.report.RunCommand;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
-import java.util.regex.Pattern;
 
-/** How far a run has come, and how to go on with it. */
+/** Progress of a run, and the command that goes on with it. */
 public final class StatusReport {
-    private static final Pattern PLAIN = Pattern.compile("[\\w./:@%+,=-]+");
-
     private StatusReport() {}
 
-    /** What a run tells at the end when it is stopped: its figures so far, and no verdict, since that needs all pairs. */
+    /** Prints the figures of a run that is stopped. There is no verdict, since that needs all pairs. */
     static int stopped(PrintWriter out, OutputOptions output, Path journal, String again) {
         boolean json = output.isJson();
         if (output.isEvents()) {
@@ -113,6 +111,6 @@ public final class StatusReport {
 
     /** A word for the shell. */
     public static String quoted(String word) {
-        return PLAIN.matcher(word).matches() ? word : "'" + word.replace("'", "'\\''") + "'";
+        return RunCommand.quoted(word);
     }
 }

@@ -14,7 +14,7 @@ import io.holdfast.loadtest.sweep.Sweep;
 import java.io.PrintWriter;
 import java.util.TreeMap;
 
-/** What the levels of a sweep showed, each by itself and all together, for people and as JSON. */
+/** Levels of a sweep, each by itself and all together, for people and as JSON. */
 final class SweepReport {
     private static final int FORMAT = 1;
 

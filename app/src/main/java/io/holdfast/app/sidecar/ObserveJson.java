@@ -6,7 +6,7 @@ import io.holdfast.sidecar.look.Observation;
 import io.holdfast.sidecar.view.Conditions;
 import java.util.Locale;
 
-/** What {@code observe} saw as one line of JSON; what is unknown is left out. */
+/** Observation as one line of JSON; a value that is unknown is left out. */
 final class ObserveJson {
     private ObserveJson() {}
 

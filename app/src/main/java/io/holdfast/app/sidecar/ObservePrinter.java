@@ -16,7 +16,7 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalDouble;
 
-/** What {@code observe} shows on a terminal of 80 columns and 24 rows: a table that is drawn over and over. */
+/** Output of {@code observe} on a terminal of 80 columns and 24 rows: a table that is drawn over and over. */
 public final class ObservePrinter {
     private static final int WIDTH = 79;
     private static final int TERMINAL_ROWS = 7;
@@ -39,7 +39,7 @@ public final class ObservePrinter {
         out.flush();
     }
 
-    /** All of it in a row, for a log. */
+    /** Prints the observation in one line, for a log. */
     void line(Observation seen) {
         out.println(cut(TimeSpan.shown(seen.elapsed()) + ": "
                 + Shown.count(seen.requests().visible())

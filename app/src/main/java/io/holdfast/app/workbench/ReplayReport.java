@@ -18,7 +18,7 @@ import java.util.Locale;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
-/** What a replay found, by capacity: a table, JSON, or a picture. */
+/** Results of a replay by capacity: a table, JSON, or a picture. */
 final class ReplayReport {
     /** One capacity: the policy between what is there anyway and what could be had at best. */
     private record Line(ReplayResult found, ReplayResult lru, ReplayResult optimum) {
@@ -150,7 +150,7 @@ final class ReplayReport {
         return node;
     }
 
-    /** The same as a picture; a policy that stands in it anyhow does so once. */
+    /** Draws the curves of LRU, of the policy unless it is one of the other two, and of the optimum. */
     String svg() {
         List<Series> curves = new ArrayList<>(List.of(curve("LRU", "a", Line::lru)));
         if (!policy.equals("lru") && !policy.equals("optimum")) {

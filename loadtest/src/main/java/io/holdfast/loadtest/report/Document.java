@@ -196,7 +196,7 @@ public record Document(String title, List<Block> blocks) {
         }
     }
 
-    /** How points of a series are drawn. */
+    /** Form in which the points of a series are drawn. */
     public enum Shape {
         /** A mark each. */
         MARKS,

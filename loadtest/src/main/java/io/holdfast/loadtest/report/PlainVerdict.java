@@ -28,47 +28,74 @@ final class PlainVerdict {
 
     private PlainVerdict() {}
 
-    /** The answer to "did holding help?". */
-    static String answer(Result result) {
-        return switch (result.verdict().finding()) {
-            case REAL -> "Yes, it helped.";
-            case NO_EFFECT -> "No. It changed nothing that matters.";
-            case ORDER_ARTEFACT -> "No. What looked like a gain is the order of the runs.";
-            case NO_EXPOSURE -> "There was nothing to win: the cache never lost the prefix.";
-            case HARMFUL -> "No. It did harm.";
-            case INCONCLUSIVE -> "This run cannot tell.";
-            case INVALID -> "This run is void.";
+    /**
+     * Words for a finding.
+     *
+     * @param answer to "did holding help?"
+     * @param mood name of a style that shows how good or bad the news is; never the only sign
+     * @param meaning what the finding's name says to a reader who meets it for the first time
+     * @param word stands in place of a number where that would be taken for a small gain; may be empty
+     */
+    private record Words(String answer, String mood, String meaning, String word) {}
+
+    private static Words words(Verdict verdict) {
+        return switch (verdict.finding()) {
+            case REAL ->
+                new Words("Yes, it helped.", "good", "a gain that shows in both orders and is no chance", "");
+            case NO_EFFECT ->
+                new Words(
+                        "No. It changed nothing that matters.",
+                        "nothing",
+                        "any change is too small to matter",
+                        "none that matters");
+            case ORDER_ARTEFACT ->
+                new Words(
+                        "No. What looked like a gain is the order of the runs.",
+                        "nothing",
+                        "running second alone makes the difference that one order shows",
+                        "none that matters");
+            case NO_EXPOSURE ->
+                new Words(
+                        "There was nothing to win: the cache never lost the prefix.",
+                        "nothing",
+                        "the baseline kept its prefix by itself, so a hold had nothing to keep",
+                        "nothing to win");
+            case HARMFUL -> new Words("No. It did harm.", "bad", "a harm that shows in both orders and is no chance", "");
+            case INCONCLUSIVE ->
+                new Words(
+                        "This run cannot tell.",
+                        "open",
+                        switch (verdict.shortfall().orElse(Shortfall.PRECISION)) {
+                            case DESIGN -> "too few pairs, one order alone, or a plan that was not run to its end";
+                            case CARRYOVER -> "what a pinned leg leaves behind is as large as the effect";
+                            case UNEXPLAINED -> "a gain that kept cache does not explain";
+                            case UNMEASURED -> "a gain whose cause the server does not report";
+                            case PRECISION -> "pairs scatter too far for so few of them";
+                        },
+                        "");
+            case INVALID ->
+                new Words("This run is void.", "bad", "a check failed, so nothing is judged", "not shown");
         };
+    }
+
+    /** Returns the answer to "did holding help?". */
+    static String answer(Result result) {
+        return words(result.verdict()).answer();
     }
 
     /** Explains the name of a verdict to a reader who meets it for the first time. */
     static String meaning(Verdict verdict) {
-        return switch (verdict.finding()) {
-            case REAL -> "a gain that shows in both orders and is no chance";
-            case NO_EFFECT -> "any change is too small to matter";
-            case ORDER_ARTEFACT -> "running second alone makes the difference that one order shows";
-            case NO_EXPOSURE -> "the baseline kept its prefix by itself, so a hold had nothing to keep";
-            case HARMFUL -> "a harm that shows in both orders and is no chance";
-            case INCONCLUSIVE ->
-                switch (verdict.shortfall().orElse(Shortfall.PRECISION)) {
-                    case DESIGN -> "too few pairs, one order alone, or a plan that was not run to its end";
-                    case CARRYOVER -> "what a pinned leg leaves behind is as large as the effect";
-                    case UNEXPLAINED -> "a gain that kept cache does not explain";
-                    case UNMEASURED -> "a gain whose cause the server does not report";
-                    case PRECISION -> "pairs scatter too far for so few of them";
-                };
-            case INVALID -> "a check failed, so nothing is judged";
-        };
+        return words(verdict).meaning();
     }
 
-    /** Returns the name of a style that shows how good or bad the news is; never the only sign. */
+    /** Returns the name of a style that shows how good or bad the news is. */
     static String mood(Result result) {
-        return switch (result.verdict().finding()) {
-            case REAL -> "good";
-            case NO_EFFECT, ORDER_ARTEFACT, NO_EXPOSURE -> "nothing";
-            case HARMFUL, INVALID -> "bad";
-            case INCONCLUSIVE -> "open";
-        };
+        return words(result.verdict()).mood();
+    }
+
+    /** Returns the word that stands in place of a number where that would be taken for a small gain. */
+    static Optional<String> word(Result result) {
+        return Optional.of(words(result.verdict()).word()).filter(word -> !word.isEmpty());
     }
 
     /**
@@ -91,6 +118,7 @@ final class PlainVerdict {
     /** The answer as a number; where nothing was found it is a word, so that noise is not read as a small gain. */
     static Card takeaway(Result result) {
         String name = "Effect of holding";
+        String word = words(result.verdict()).word();
         String numbers = measured(result)
                 .map(shown ->
                         "measured " + Shown.change(shown.effect()) + ", 95 % interval " + Shown.interval(shown.ci95()))
@@ -102,11 +130,11 @@ final class PlainVerdict {
                                 name,
                                 Shown.change(shown.effect()),
                                 "in time to the first token; 95 % interval " + Shown.interval(shown.ci95())
-                                        + (shown.normalOrder() ? ", by the normal order alone" : "") + medians(result)))
+                                        + (shown.normalOrder() ? NORMAL_ORDER : "") + medians(result)))
                         .orElseGet(() -> new Card(name, "unknown", numbers));
             case NO_EFFECT, ORDER_ARTEFACT ->
-                new Card(name, "none that matters", numbers + "; from " + margins(result) + " counts as nothing");
-            case NO_EXPOSURE -> new Card(name, "nothing to win", numbers + ", while nothing was lost");
+                new Card(name, word, numbers + "; from " + margins(result) + " counts as nothing");
+            case NO_EXPOSURE -> new Card(name, word, numbers + ", while nothing was lost");
             case INCONCLUSIVE -> new Card(name, "unknown", numbers);
             case INVALID -> notShown(name);
         };
@@ -115,15 +143,6 @@ final class PlainVerdict {
     /** Replaces a figure of a run whose numbers nobody should quote. */
     private static Card notShown(String name) {
         return new Card(name, "not shown", "the figures of a void run mean nothing");
-    }
-
-    /** The word that stands in place of a number where that would be taken for a small gain. */
-    static Optional<String> word(Result result) {
-        return switch (result.verdict().finding()) {
-            case REAL, HARMFUL, INCONCLUSIVE -> Optional.empty();
-            case NO_EFFECT, ORDER_ARTEFACT, NO_EXPOSURE, INVALID ->
-                Optional.of(takeaway(result).value());
-        };
     }
 
     /** Returns how far an unfinished run came, so that nobody takes its figures for final ones. */

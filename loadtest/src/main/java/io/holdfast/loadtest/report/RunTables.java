@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
@@ -25,6 +26,7 @@ record RunTables(RunMeasures measures, boolean closed) {
     private static final Pattern SHOWN_OF_ARRIVALS =
             Pattern.compile("((ttft|e2e)_scheduled|schedule_lag)_(mean|p[0-9.]+)");
 
+    private static final List<Arm> ARMS = List.of(Arm.BASELINE, Arm.PINNED);
     private static final List<String> POSITIONS = List.of("first", "second", "third", "fourth");
 
     private static final String SPREAD_NOTE =
@@ -94,10 +96,10 @@ record RunTables(RunMeasures measures, boolean closed) {
     /** Probes after the first flood of a leg against later ones. */
     Table waves() {
         List<List<String>> rows = new ArrayList<>();
-        arms((arm, of) -> {
-            wave(name(arm) + ", after the first flood", of.first(), rows);
-            wave(name(arm) + ", after later floods", of.steady(), rows);
-        });
+        for (Arm arm : ARMS) {
+            wave(name(arm) + ", after the first flood", measures.in(arm).first(), rows);
+            wave(name(arm) + ", after later floods", measures.in(arm).steady(), rows);
+        }
         return new Table(
                 "Time to first token by wave",
                 List.of("probes", "n", "mean", "std", "min", "p50", "p90", "p95", "p99", "max"),
@@ -133,15 +135,15 @@ record RunTables(RunMeasures measures, boolean closed) {
     }
 
     private static String shown(OfAnArm arm, Metric metric) {
-        return arm.load().of(metric).isPresent()
-                ? metric.shown(arm.load().of(metric).getAsDouble())
-                : "";
+        OptionalDouble value = arm.load().of(metric);
+        return value.isPresent() ? metric.shown(value.getAsDouble()) : "";
     }
 
     /** Returns what a reader has to know about these figures. */
     List<String> notes() {
         List<String> notes = new ArrayList<>();
-        arms((arm, of) -> {
+        for (Arm arm : ARMS) {
+            OfAnArm of = measures.in(arm);
             of.dependence().ifPresent(dependence -> notes.add(sentence(arm, dependence)));
             if (of.saturatedLegs() > 0) {
                 notes.add("SATURATED: in " + of.saturatedLegs() + " of " + of.legs() + " "
@@ -149,7 +151,7 @@ record RunTables(RunMeasures measures, boolean closed) {
                         + " legs requests came faster than they were answered and queued, so latencies are those of a"
                         + " queue.");
             }
-        });
+        }
         return notes;
     }
 
@@ -162,15 +164,6 @@ record RunTables(RunMeasures measures, boolean closed) {
                 dependence.lag1(),
                 dependence.values(),
                 dependence.effective());
-    }
-
-    private interface EachArm {
-        void is(Arm arm, OfAnArm of);
-    }
-
-    private void arms(EachArm each) {
-        each.is(Arm.BASELINE, measures.in(Arm.BASELINE));
-        each.is(Arm.PINNED, measures.in(Arm.PINNED));
     }
 
     private static String name(Arm arm) {

@@ -84,7 +84,7 @@ public final class SuiteMarkdown {
                         : ", the last of them " + legs.getLast().id());
     }
 
-    /** Every leg with its settings, its measures and what failed. */
+    /** Returns each leg with its settings, its measures and its failures. */
     public String experiments() {
         Document.Builder out = begun("Experiments");
         for (int i = 0; i < legs.size(); i++) {
@@ -129,7 +129,7 @@ public final class SuiteMarkdown {
                 .toList());
     }
 
-    /** Both by the second: what the client waited for, and what the server ran together. */
+    /** Adds requests under way at the client and in a step of the server, second by second. */
     private static void overTime(Document.Builder out, LoadLeg leg, String told) {
         List<String[]> seconds = Arrays.stream(told.split(" ", -1))
                 .map(each -> each.split(":", 2))
@@ -155,7 +155,7 @@ public final class SuiteMarkdown {
                 .collect(Collectors.joining(", "));
     }
 
-    /** One table over all legs, what to look into, and what is missing. */
+    /** Returns one table over all legs, the findings, and the legs that are missing. */
     public String finalReport() {
         Document.Builder out = begun("Final report");
         out.say("Measured at the client; tokens are the server's count, and requests that failed are in no latency."
@@ -209,7 +209,7 @@ public final class SuiteMarkdown {
                 : "Medium";
     }
 
-    /** Absent where ids are not all made of as many parts, the last of which counts passes. */
+    /** Returns the pattern of failures; absent unless all ids have as many parts, the last of which counts passes. */
     private Optional<FailurePattern> pattern() {
         List<List<String>> parts =
                 legs.stream().map(leg -> Arrays.asList(leg.id().split("/", -1))).toList();

@@ -127,23 +127,19 @@ public record StaggeredReport(
     private List<String> row(String name, String format, ToDoubleFunction<TwoUsers> of) {
         List<String> row = new ArrayList<>(List.of(name));
         for (Staggered.Mode mode : Staggered.Mode.values()) {
-            row.add(mean(mode, of).stream()
-                    .mapToObj(value -> String.format(Locale.ROOT, format, value))
-                    .findFirst()
-                    .orElse("-"));
+            row.add(Shown.number(format, mean(mode, of), "-"));
         }
         return row;
     }
 
     private String interleaving(Staggered.Mode mode) {
-        return legs.stream()
-                .filter(each -> each.mode() == mode)
-                .flatMapToDouble(each -> each.interleaving().stream())
-                .average()
-                .stream()
-                .mapToObj(value -> String.format(Locale.ROOT, "%.1f x", value))
-                .findFirst()
-                .orElse("-");
+        return Shown.number(
+                "%.1f x",
+                legs.stream()
+                        .filter(each -> each.mode() == mode)
+                        .flatMapToDouble(each -> each.interleaving().stream())
+                        .average(),
+                "-");
     }
 
     /** States in sentences whether serving both together helps. */
