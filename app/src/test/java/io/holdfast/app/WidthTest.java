@@ -2,11 +2,10 @@ package io.holdfast.app;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.app.cli.BoxTable;
 import io.holdfast.app.cli.ExitCode;
-import io.holdfast.app.workbench.SuiteTable;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
+import io.holdfast.loadtest.report.TerminalRenderer;
 import io.holdfast.rules.sglang.SglangSettings;
 import io.vertx.core.Vertx;
 import java.io.IOException;
@@ -130,11 +129,11 @@ class WidthTest {
         rows.add(List.of("leg", "a".repeat(30), "b".repeat(30), "said"));
         rows.add(List.of("one", "1", "2", "word ".repeat(30).strip()));
 
-        List<String> plain = SuiteTable.lines(rows);
+        List<String> plain = TerminalRenderer.table(rows);
         assertFits(String.join("\n", plain));
         assertThat(plain.stream().filter(line -> line.startsWith("  one"))).hasSize(2);
         assertThat(String.join(" ", plain).split("word", -1)).hasSize(31);
-        List<String> boxed = BoxTable.lines(rows);
+        List<String> boxed = TerminalRenderer.boxed(rows);
         assertFits(String.join("\n", boxed));
         assertThat(boxed.stream().filter(line -> line.startsWith("│ one"))).hasSize(2);
         assertThat(boxed).allMatch(line -> !line.startsWith("│") || line.endsWith("│"));

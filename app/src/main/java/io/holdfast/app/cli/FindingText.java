@@ -1,14 +1,14 @@
 package io.holdfast.app.cli;
 
-import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.holdfast.loadtest.report.Json;
 import io.holdfast.sidecar.look.Finding;
 import io.holdfast.sidecar.look.Finding.Status;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;
 
-/** What was looked at, line by line with its mend: for people and as JSON. Both doctors print it. */
+/** Findings of a doctor, line by line with their mends: for people and as JSON. */
 public final class FindingText {
     private FindingText() {}
 
@@ -36,7 +36,7 @@ public final class FindingText {
         };
     }
 
-    /** All of it in a sentence or two. */
+    /** Returns the verdict in a sentence or two. */
     public static String verdict(List<Finding> findings) {
         String missing = subjects(findings, Status.MISSING);
         String unknown = subjects(findings, Status.UNKNOWN);
@@ -67,22 +67,23 @@ public final class FindingText {
         return findings.stream().anyMatch(finding -> finding.status() == status);
     }
 
-    /** The verdict in a word, and the findings. */
+    /** Puts the verdict in a word, and the findings. */
     public static void write(List<Finding> findings, ObjectNode root) {
-        root.put(
-                "verdict",
+        String verdict =
                 switch (code(findings)) {
                     case ExitCode.CHECK_FAILED -> "missing";
                     case ExitCode.INCONCLUSIVE -> "unknown";
                     default -> "ok";
-                });
-        ArrayNode all = root.putArray("findings");
-        for (Finding finding : findings) {
-            ObjectNode each = all.addObject()
-                    .put("status", finding.status().name().toLowerCase(Locale.ROOT))
-                    .put("subject", finding.subject())
-                    .put("text", finding.text());
-            finding.mend().ifPresent(mend -> each.put("mend", mend));
-        }
+                };
+        root.setAll(Json.object()
+                .put("verdict", verdict)
+                .put("findings", findings.stream().map(FindingText::json).toList())
+                .tree());
+    }
+
+    private static Json json(Finding finding) {
+        return Json.of(finding)
+                .put("status", finding.status().name().toLowerCase(Locale.ROOT))
+                .withoutUnknown();
     }
 }

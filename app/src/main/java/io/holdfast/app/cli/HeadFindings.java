@@ -1,10 +1,10 @@
 package io.holdfast.app.cli;
 
-import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.core.head.UnstableHead;
 import io.holdfast.core.head.UnstableHead.Example;
 import io.holdfast.core.head.UnstableHead.Passage;
+import io.holdfast.loadtest.report.Json;
+import io.holdfast.loadtest.report.Shown;
 import io.holdfast.loadtest.trace.Trace;
 import io.holdfast.sidecar.look.Observation;
 import java.util.List;
@@ -31,8 +31,9 @@ public record HeadFindings(List<UnstableHead> heads) {
     /** The first in a row of a table; only where there is one. */
     public String line() {
         UnstableHead first = heads.getFirst();
-        return number(first.requests()) + " requests differ after " + number(first.from()) + " tokens and are alike"
-                + " behind: " + number(first.againTokens()) + " computed again"
+        return Shown.count(first.requests()) + " requests differ after " + Shown.count(first.from())
+                + " tokens and are alike"
+                + " behind: " + Shown.count(first.againTokens()) + " computed again"
                 + (heads.size() > 1 ? ", and " + (heads.size() - 1) + " more" : "");
     }
 
@@ -44,22 +45,23 @@ public record HeadFindings(List<UnstableHead> heads) {
         text.blank();
         text.paragraph(
                 "",
-                number(head.requests()) + " requests " + parting(head) + ", and after it about "
-                        + number(head.sameTokens())
-                        + " of their " + number(head.promptTokens())
+                Shown.count(head.requests()) + " requests " + parting(head) + ", and after it about "
+                        + Shown.count(head.sameTokens())
+                        + " of their " + Shown.count(head.promptTokens())
                         + " tokens are the same again. No cache can reuse what follows a change, so they were computed"
-                        + " each time: " + number(head.againTokens()) + " tokens" + cost(head.seconds()) + ", "
-                        + percent(head.share()) + " of all prompt tokens that were computed. A hold cannot mend that."
+                        + " each time: " + Shown.count(head.againTokens()) + " tokens" + cost(head.seconds()) + ", "
+                        + Shown.share(head.share())
+                        + " of all prompt tokens that were computed. A hold cannot mend that."
                         + " Move what changes there (a date, an id, the order of tools or"
                         + " documents) behind what stays the same.");
         head.example().ifPresent(example -> print(text, example));
     }
 
     private static String parting(UnstableHead head) {
-        String sooner = head.earliest() < head.from() ? " (some after " + number(head.earliest()) + ")" : "";
+        String sooner = head.earliest() < head.from() ? " (some after " + Shown.count(head.earliest()) + ")" : "";
         return head.from() == 0
                 ? "differ in their first token"
-                : "are alike in their first " + number(head.from()) + " tokens, then something changes" + sooner;
+                : "are alike in their first " + Shown.count(head.from()) + " tokens, then something changes" + sooner;
     }
 
     private static void print(TerminalText text, Example example) {
@@ -98,46 +100,38 @@ public record HeadFindings(List<UnstableHead> heads) {
         return quoted.append('"').toString();
     }
 
-    public void into(ArrayNode array) {
-        for (UnstableHead head : heads) {
-            ObjectNode node = array.addObject();
-            node.put("requests", head.requests())
-                    .put("fromToken", head.from())
-                    .put("earliestToken", head.earliest())
-                    .put("sameTokens", head.sameTokens())
-                    .put("promptTokens", head.promptTokens())
-                    .put("computedAgainTokens", head.againTokens())
-                    .put("share", head.share());
-            head.seconds().ifPresent(seconds -> node.put("prefillSeconds", seconds));
-            head.example().ifPresent(example -> {
-                ObjectNode shown = node.putObject("example").put("fromToken", example.from());
-                passage(shown.putObject("before"), example.before());
-                passage(shown.putObject("one"), example.one());
-                passage(shown.putObject("other"), example.other());
-            });
-        }
+    /** Returns them as they stand in a document. */
+    public List<Json> json() {
+        return heads.stream()
+                .map(head -> Json.object()
+                        .put("requests", head.requests())
+                        .put("fromToken", head.from())
+                        .put("earliestToken", head.earliest())
+                        .put("sameTokens", head.sameTokens())
+                        .put("promptTokens", head.promptTokens())
+                        .put("computedAgainTokens", head.againTokens())
+                        .put("share", head.share())
+                        .known("prefillSeconds", head.seconds())
+                        .known(
+                                "example",
+                                head.example()
+                                        .map(example -> Json.object()
+                                                .put("fromToken", example.from())
+                                                .put("before", json(example.before()))
+                                                .put("one", json(example.one()))
+                                                .put("other", json(example.other())))))
+                .toList();
     }
 
-    private static void passage(ObjectNode into, Passage passage) {
-        ArrayNode tokens = into.putArray("tokens");
-        passage.tokens().forEach(token -> tokens.add(Integer.toUnsignedLong(token)));
-        passage.text().ifPresent(text -> into.put("text", text));
+    private static Json json(Passage passage) {
+        return Json.object()
+                .put(
+                        "tokens",
+                        passage.tokens().stream().map(Integer::toUnsignedLong).toList())
+                .known("text", passage.text());
     }
 
     private static String cost(OptionalDouble seconds) {
-        return seconds.isPresent()
-                ? String.format(
-                        Locale.ROOT,
-                        seconds.getAsDouble() < 10 ? ", %.2f s of prefill" : ", %,.0f s of prefill",
-                        seconds.getAsDouble())
-                : "";
-    }
-
-    private static String percent(double share) {
-        return Math.round(100 * share) + " %";
-    }
-
-    private static String number(long value) {
-        return String.format(Locale.ROOT, "%,d", value);
+        return Shown.number(seconds.orElse(0) < 10 ? ", %.2f s of prefill" : ", %,.0f s of prefill", seconds, "");
     }
 }

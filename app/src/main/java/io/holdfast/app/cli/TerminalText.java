@@ -31,12 +31,12 @@ public final class TerminalText {
         this.lastLine = nanos.getAsLong();
     }
 
-    /** Without live lines. */
+    /** Returns a text without live lines. */
     public static TerminalText plain(PrintWriter out) {
         return new TerminalText(out, false, () -> 0);
     }
 
-    /** Whether both ends of this process are a person's. */
+    /** Returns true if a person sits at both ends of this process. */
     public static boolean onTerminal() {
         return Optional.ofNullable(System.console()).map(Console::isTerminal).orElse(false);
     }

@@ -2,11 +2,11 @@ package io.holdfast.app.demo;
 
 import io.holdfast.app.cli.ExitCode;
 import io.holdfast.app.cli.TerminalText;
-import io.holdfast.app.loadtest.ResultReport;
 import io.holdfast.evidence.PairOrder;
 import io.holdfast.loadtest.analysis.Result;
 import io.holdfast.loadtest.journal.HoldReceipt;
 import io.holdfast.loadtest.journal.LegRecord;
+import io.holdfast.loadtest.report.RunDocument;
 import io.holdfast.loadtest.run.Progress;
 import java.time.Duration;
 import java.util.List;
@@ -119,7 +119,7 @@ public final class DemoPrinter implements Progress {
         Result result = outcome.result();
         text.blank();
         held(result);
-        ResultReport.numbers(text, result);
+        text.show(RunDocument.numbers(result));
         switch (outcome.judgement()) {
             case EXPECTED -> {
                 if (!outcome.sawOrderBias()) {
@@ -161,7 +161,7 @@ public final class DemoPrinter implements Progress {
                         + " that it was lost, and holds it by itself; then the same flood and six texts again.");
     }
 
-    /** What is being done just now; the next line replaces it. */
+    /** Shows the current activity in a line that the next one replaces. */
     void doing(String what) {
         text.live(what);
     }

@@ -1,6 +1,5 @@
 package io.holdfast.app.loadtest;
 
-import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.app.cli.ExitCode;
 import io.holdfast.app.cli.JsonText;
@@ -8,9 +7,12 @@ import io.holdfast.app.cli.TerminalText;
 import io.holdfast.app.cli.TimeSpan;
 import io.holdfast.evidence.Interval;
 import io.holdfast.loadtest.analysis.ControlResult;
-import io.holdfast.loadtest.analysis.ControlResult.Detectable;
 import io.holdfast.loadtest.analysis.Floods;
 import io.holdfast.loadtest.client.HttpSettings;
+import io.holdfast.loadtest.report.Document;
+import io.holdfast.loadtest.report.Json;
+import io.holdfast.loadtest.report.RunDocument;
+import io.holdfast.loadtest.report.Shown;
 import io.holdfast.loadtest.run.RunPlan;
 import io.holdfast.loadtest.workload.Arrivals;
 import java.io.PrintWriter;
@@ -18,15 +20,15 @@ import java.net.URI;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.function.DoubleUnaryOperator;
+import java.util.Optional;
 
-/** What A/A pairs showed, for people and as JSON. It has no word for a verdict, since there is nothing to judge. */
+/** Figures of A/A pairs, for people and as JSON. There is no word for a verdict, since nothing is judged. */
 final class ControlReport {
     private static final int MOST_REASONS = 3;
 
     private ControlReport() {}
 
-    /** What will be sent, to whom, and about how long it takes. */
+    /** Prints the plan: the server, the load, and about how long it takes. */
     static void printPlan(
             URI server,
             HttpSettings asked,
@@ -79,48 +81,50 @@ final class ControlReport {
         if (json) {
             out.println(JsonText.of(document(result)));
         } else {
-            print(result, TerminalText.plain(out));
+            TerminalText text = TerminalText.plain(out);
+            text.blank();
+            text.show(text(result));
         }
         out.flush();
         return result.isEnough() ? ExitCode.OK : ExitCode.INCONCLUSIVE;
     }
 
-    /** By how much the second leg differs from the first, with its interval. */
+    /** Returns the difference of the second leg from the first, with its interval. */
     static String orderBias(ControlResult result) {
-        return (result.estimate().orderBiasPercent().isPresent()
-                        ? "%+.1f %%"
-                                .formatted(result.estimate().orderBiasPercent().getAsDouble())
-                        : "unknown")
+        return Shown.change(result.estimate().orderBias())
                 + result.estimate()
                         .orderBiasCi95()
-                        .map(ci -> ", 95 % interval " + change(ci))
+                        .map(ci -> ", 95 % interval " + Shown.interval(ci))
                         .orElse("");
     }
 
-    private static void print(ControlResult result, TerminalText text) {
-        text.blank();
-        text.line("                                 95 % interval");
-        text.line(String.format(
-                Locale.ROOT,
-                "  order bias       %9s   %-18s  second leg against first",
-                result.estimate().orderBiasPercent().isPresent()
-                        ? "%+.1f %%"
-                                .formatted(result.estimate().orderBiasPercent().getAsDouble())
-                        : "unknown",
-                result.estimate().orderBiasCi95().map(ControlReport::change).orElse("unknown")));
-        text.line(String.format(
-                Locale.ROOT,
-                "  spread of a pair %9s   %-18s  one standard deviation",
-                result.spread().map(of -> size(of.sd())).orElse("unknown"),
-                result.spread().map(of -> sizes(of.ci95())).orElse("unknown")));
-        text.line(String.format(
-                Locale.ROOT,
-                "  smallest effect  %9s   %-18s  that %d pairs of each order could see",
-                result.detectable().map(of -> size(of.effect())).orElse("unknown"),
-                result.detectable().map(of -> sizes(of.ci95())).orElse("unknown"),
-                ControlResult.PAIRS_OF_EACH_ORDER));
-        text.blank();
-        notes(result).forEach(note -> text.paragraph("  ", note));
+    /** Returns the figures and what has to be known of them. */
+    private static Document text(ControlResult result) {
+        Document.Builder out = Document.titled("A/A at " + result.header().unit());
+        out.pre(String.join(
+                "\n",
+                "                               95 % interval",
+                row(
+                        "order bias",
+                        Shown.change(result.estimate().orderBias()),
+                        result.estimate().orderBiasCi95().map(Shown::interval),
+                        "second leg against first"),
+                row(
+                        "spread of a pair",
+                        result.spread().map(of -> size(of.sd())).orElse("unknown"),
+                        result.spread().map(of -> sizes(of.ci95())),
+                        "one standard deviation"),
+                row(
+                        "smallest effect",
+                        result.detectable().map(of -> size(of.effect())).orElse("unknown"),
+                        result.detectable().map(of -> sizes(of.ci95())),
+                        "that " + ControlResult.PAIRS_OF_EACH_ORDER + " pairs of each order could see")));
+        notes(result).forEach(out::say);
+        return out.build();
+    }
+
+    private static String row(String name, String value, Optional<String> interval, String what) {
+        return String.format(Locale.ROOT, "%-16s %9s   %-18s  %s", name, value, interval.orElse("unknown"), what);
     }
 
     private static List<String> notes(ControlResult result) {
@@ -149,7 +153,7 @@ final class ControlReport {
                                     + size(result.header().criteria().delta()) + " counts as nothing."));
         }
         notes.add(probes(result));
-        Floods.of(result.header(), result.legs()).map(ResultReport::waited).ifPresent(notes::add);
+        Floods.of(result.header(), result.legs()).map(RunDocument::waited).ifPresent(notes::add);
         if (!result.header().freshLives()) {
             notes.add("All pairs ran in one server process: another one may differ by more than pairs do.");
         }
@@ -158,83 +162,55 @@ final class ControlReport {
     }
 
     private static String probes(ControlResult result) {
-        String cached = result.probes().cachedTokens().isPresent()
-                ? String.format(
-                        Locale.ROOT,
-                        "%.0f tokens cached",
-                        result.probes().cachedTokens().getAsDouble())
-                : "an unknown number of tokens cached";
-        String first = result.probes().ttftMillis().isPresent()
-                ? String.format(
-                        Locale.ROOT,
-                        "%.1f ms to the first token",
-                        result.probes().ttftMillis().getAsDouble())
-                : "no first token";
-        return "Medians of " + result.probes().probes() + " probes: " + first + ", " + cached + ".";
+        return "Medians of " + result.probes().probes() + " probes: "
+                + Shown.number("%.1f ms to the first token", result.probes().ttftMillis(), "no first token") + ", "
+                + Shown.number(
+                        "%.0f tokens cached", result.probes().cachedTokens(), "an unknown number of tokens cached")
+                + ".";
     }
 
     static ObjectNode document(ControlResult result) {
-        ObjectNode root = JsonText.object();
-        root.put("workloadId", result.header().workload().id())
+        return Json.object()
+                .put("workloadId", result.header().workload().id())
                 .put("seed", result.header().seed())
                 .put("server", result.header().unit())
                 .put("salted", result.header().isSalted())
                 .put("plannedPairs", result.planned())
                 .put("standingPairs", result.standing())
                 .put("voidedPairs", result.voided().size())
-                .put("enoughPairs", result.isEnough());
-        ObjectNode bias = root.putObject("orderBias");
-        JsonText.number(bias, "percent", result.estimate().orderBiasPercent());
-        result.estimate()
-                .orderBiasCi95()
-                .ifPresentOrElse(
-                        ci -> interval(bias, ci, log -> 100 * Math.expm1(log)), () -> bias.putNull("ci95Percent"));
-        ObjectNode spread = root.putObject("spread");
-        result.spread()
-                .ifPresentOrElse(
-                        of -> {
-                            spread.put("logSd", of.sd());
-                            interval(spread.put("percent", percent(of.sd())), of.ci95(), ControlReport::percent);
-                        },
-                        () -> spread.putNull("logSd").putNull("percent").putNull("ci95Percent"));
-        ObjectNode smallest = root.putObject("smallestEffect");
-        smallest.put("pairsOfEachOrder", ControlResult.PAIRS_OF_EACH_ORDER);
-        result.detectable()
-                .ifPresentOrElse(
-                        (Detectable of) -> interval(
-                                smallest.put("percent", percent(of.effect())), of.ci95(), ControlReport::percent),
-                        () -> smallest.putNull("percent").putNull("ci95Percent"));
-        JsonText.number(root, "probeCachedTokens", result.probes().cachedTokens());
-        JsonText.number(root, "probeTtftMillis", result.probes().ttftMillis());
-        ArrayNode broken = root.putArray("broken");
-        result.broken().forEach(broken::add);
-        ArrayNode warnings = root.putArray("warnings");
-        result.warnings().forEach(warnings::add);
-        return root;
+                .put("enoughPairs", result.isEnough())
+                .put(
+                        "orderBias",
+                        Json.object()
+                                .put("percent", result.estimate().orderBiasPercent())
+                                .put(
+                                        "ci95Percent",
+                                        result.estimate().orderBiasCi95().map(ResultJson::percents)))
+                .put(
+                        "spread",
+                        Json.object()
+                                .put("logSd", result.spread().map(of -> of.sd()))
+                                .put("percent", result.spread().map(of -> Shown.growth(of.sd())))
+                                .put("ci95Percent", result.spread().map(of -> ResultJson.percents(of.ci95()))))
+                .put(
+                        "smallestEffect",
+                        Json.object()
+                                .put("pairsOfEachOrder", ControlResult.PAIRS_OF_EACH_ORDER)
+                                .put("percent", result.detectable().map(of -> Shown.growth(of.effect())))
+                                .put("ci95Percent", result.detectable().map(of -> ResultJson.percents(of.ci95()))))
+                .put("probeCachedTokens", result.probes().cachedTokens())
+                .put("probeTtftMillis", result.probes().ttftMillis())
+                .put("broken", result.broken())
+                .put("warnings", result.warnings())
+                .tree();
     }
 
-    private static void interval(ObjectNode node, Interval interval, DoubleUnaryOperator percent) {
-        node.putArray("ci95Percent")
-                .add(percent.applyAsDouble(interval.low()))
-                .add(percent.applyAsDouble(interval.high()));
-    }
-
-    /** A log ratio that has a direction. */
-    private static String change(Interval log) {
-        return String.format(
-                Locale.ROOT, "%+.1f to %+.1f %%", 100 * Math.expm1(log.low()), 100 * Math.expm1(log.high()));
-    }
-
+    /** Shows the ends of an interval of sizes, which have no direction. */
     private static String sizes(Interval log) {
-        return String.format(Locale.ROOT, "%.1f to %.1f %%", percent(log.low()), percent(log.high()));
+        return String.format(Locale.ROOT, "%.1f to %.1f %%", Shown.growth(log.low()), Shown.growth(log.high()));
     }
 
     private static String size(double log) {
-        return String.format(Locale.ROOT, "%.1f %%", percent(log));
-    }
-
-    /** A log ratio that has a size only, as the growth that it is. */
-    private static double percent(double log) {
-        return 100 * Math.expm1(log);
+        return String.format(Locale.ROOT, "%.1f %%", Shown.growth(log));
     }
 }

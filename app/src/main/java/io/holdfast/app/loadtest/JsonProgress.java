@@ -1,16 +1,13 @@
 package io.holdfast.app.loadtest;
 
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.loadtest.analysis.ControlResult;
-import io.holdfast.loadtest.journal.Arm;
+import io.holdfast.loadtest.report.Json;
 import io.holdfast.loadtest.run.Progress;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.OptionalDouble;
 
 /** Tells a program how a run gets on: one JSON object a line, each with what happened under {@code event}. */
 final class JsonProgress implements Progress {
@@ -25,77 +22,54 @@ final class JsonProgress implements Progress {
     public void on(Event event) {
         switch (event) {
             case RunStarted started ->
-                line(left(
-                        event("started")
-                                .put("pairs", started.plan().lives().size())
-                                .put("legs", started.legs()),
-                        started.left()));
+                print(event("started")
+                        .put("pairs", started.plan().lives().size())
+                        .put("legs", started.legs())
+                        .put("secondsLeft", started.left().map(Duration::toSeconds)));
             case LifeStarted life -> lives = life.lives();
             case StepStarted step -> {}
-            case LegFinished finished -> {
-                ObjectNode leg = event("leg")
+            case LegFinished finished ->
+                print(event("leg")
                         .put("life", finished.leg().life())
                         .put("lives", lives)
-                        .put("order", finished.leg().order().name())
+                        .put("order", finished.leg().order())
                         .put("position", finished.leg().position())
-                        .put("arm", name(finished.leg().arm()));
-                number(leg, "probeMillis", finished.probeMillis());
-                number(leg, "cachedTokens", finished.cachedTokens());
-                line(left(leg, Optional.of(finished.left())));
-            }
+                        .put("arm", finished.leg().arm().name().toLowerCase(Locale.ROOT))
+                        .put("probeMillis", finished.probeMillis())
+                        .put("cachedTokens", finished.cachedTokens())
+                        .put("secondsLeft", finished.left().toSeconds()));
             case PairVoided pair ->
-                line(event("voided")
+                print(event("voided")
                         .put("life", pair.life())
                         .put("reason", pair.reason())
                         .put("repeats", pair.repeats())
                         .put("mostRepeats", pair.most()));
-            case Note note -> line(event("note").put("text", note.sentence()));
+            case Note note -> print(event("note").put("text", note.sentence()));
             case RunFinished finished ->
-                line(event("finished")
-                        .put("finding", finished.result().verdict().finding().name())
+                print(event("finished")
+                        .put("finding", finished.result().verdict().finding())
                         .put("headline", finished.result().headline()));
         }
     }
 
-    /** The last line of an A/A run, which has no verdict. */
+    /** Prints the last line of an A/A run, which has no verdict. */
     static void finished(ControlResult result, PrintWriter out) {
-        print(event("finished").put("standing", result.standing()).put("enough", result.isEnough()), out);
+        new JsonProgress(out)
+                .print(event("finished").put("standing", result.standing()).put("enough", result.isEnough()));
     }
 
-    /** The last line of a run that was stopped. */
+    /** Prints the last line of a run that was stopped. */
     static void stopped(Path journal, Optional<String> resume, PrintWriter out) {
-        ObjectNode line = event("stopped").put("journal", journal.toString());
-        resume.ifPresentOrElse(text -> line.put("resume", text), () -> line.putNull("resume"));
-        print(line, out);
+        new JsonProgress(out)
+                .print(event("stopped").put("journal", journal.toString()).put("resume", resume));
     }
 
-    private static ObjectNode event(String name) {
-        return JsonNodeFactory.instance.objectNode().put("event", name);
+    private static Json event(String name) {
+        return Json.object().put("event", name);
     }
 
-    private static String name(Arm arm) {
-        return arm.name().toLowerCase(Locale.ROOT);
-    }
-
-    private static void number(ObjectNode line, String name, OptionalDouble value) {
-        if (value.isPresent()) {
-            line.put(name, value.getAsDouble());
-        } else {
-            line.putNull(name);
-        }
-    }
-
-    private static ObjectNode left(ObjectNode line, Optional<Duration> left) {
-        left.ifPresentOrElse(time -> line.put("secondsLeft", time.toSeconds()), () -> line.putNull("secondsLeft"));
-        return line;
-    }
-
-    private void line(ObjectNode line) {
-        print(line, out);
-    }
-
-    private static void print(ObjectNode line, PrintWriter out) {
-        out.println(line);
+    private void print(Json line) {
+        out.println(line.line());
         out.flush();
     }
 }

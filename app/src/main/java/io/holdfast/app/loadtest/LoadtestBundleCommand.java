@@ -14,10 +14,11 @@ import io.holdfast.loadtest.analysis.Result;
 import io.holdfast.loadtest.analysis.RunMeasures;
 import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.journal.RunHeader;
-import io.holdfast.loadtest.report.HtmlReport;
-import io.holdfast.loadtest.report.MarkdownReport;
+import io.holdfast.loadtest.report.HtmlRenderer;
+import io.holdfast.loadtest.report.MarkdownRenderer;
+import io.holdfast.loadtest.report.RunDocument;
 import io.holdfast.loadtest.report.ShareText;
-import io.holdfast.loadtest.report.SweepHtml;
+import io.holdfast.loadtest.report.SweepDocument;
 import io.holdfast.loadtest.sweep.Sweep;
 import io.holdfast.loadtest.sweep.SweepPlan;
 import java.io.IOException;
@@ -93,7 +94,9 @@ public final class LoadtestBundleCommand implements Callable<Integer> {
             }
             files.sweep().ifPresent(folder -> {
                 bundle.add(SweepPlan.FILE, bytes(folder.resolve(SweepPlan.FILE)));
-                bundle.add("sweep.html", SweepHtml.of(Sweep.of(folder), RunFiles.name(path.toAbsolutePath())));
+                bundle.add(
+                        "sweep.html",
+                        HtmlRenderer.page(SweepDocument.page(Sweep.of(folder), RunFiles.name(path.toAbsolutePath()))));
             });
             bundle.add("plan.json", JsonText.of(document("runs", plans)) + "\n");
             bundle.add("environment.json", JsonText.of(environment(environments)) + "\n");
@@ -118,9 +121,9 @@ public final class LoadtestBundleCommand implements Callable<Integer> {
             return "A/A: order bias " + ControlReport.orderBias(ControlAnalysis.of(run.contents()));
         }
         Result result = Analysis.of(run.contents());
-        bundle.add(stem + ".html", HtmlReport.of(result, RunMeasures.of(result), run.name()));
-        bundle.add(stem + ".md", MarkdownReport.of(result, RunMeasures.of(result), run.name()));
-        return MarkdownReport.summary(result);
+        bundle.add(stem + ".html", HtmlRenderer.page(RunDocument.page(result, RunMeasures.of(result), run.name())));
+        bundle.add(stem + ".md", MarkdownRenderer.text(RunDocument.text(result, RunMeasures.of(result), run.name())));
+        return RunDocument.summary(result);
     }
 
     private static void refuseUnfinished(RunFiles.Run run) {

@@ -7,11 +7,12 @@ import io.holdfast.loadtest.analysis.Analysis;
 import io.holdfast.loadtest.analysis.Result;
 import io.holdfast.loadtest.analysis.RunMeasures;
 import io.holdfast.loadtest.journal.Journal;
-import io.holdfast.loadtest.report.HtmlReport;
+import io.holdfast.loadtest.report.HtmlRenderer;
 import io.holdfast.loadtest.report.JUnitXml;
 import io.holdfast.loadtest.report.LegsCsv;
-import io.holdfast.loadtest.report.MarkdownReport;
-import io.holdfast.loadtest.report.SweepHtml;
+import io.holdfast.loadtest.report.MarkdownRenderer;
+import io.holdfast.loadtest.report.RunDocument;
+import io.holdfast.loadtest.report.SweepDocument;
 import io.holdfast.loadtest.sweep.Sweep;
 import io.holdfast.loadtest.sweep.SweepPlan;
 import io.holdfast.workbench.load.LoadFolder;
@@ -90,8 +91,8 @@ public final class LoadtestReportCommand implements Callable<Integer> {
         if (html.isEmpty() && markdown.isEmpty() && csv.isEmpty() && junit.isEmpty()) {
             html = Optional.of(journal.resolveSibling(name.replaceFirst("\\.jsonl?$", "") + ".html"));
         }
-        html.ifPresent(file -> write(file, HtmlReport.of(result, measures, name)));
-        markdown.ifPresent(file -> write(file, MarkdownReport.of(result, measures, name)));
+        html.ifPresent(file -> write(file, HtmlRenderer.page(RunDocument.page(result, measures, name))));
+        markdown.ifPresent(file -> write(file, MarkdownRenderer.text(RunDocument.text(result, measures, name))));
         csv.ifPresent(file -> write(file, LegsCsv.of(result)));
         junit.ifPresent(file -> write(file, JUnitXml.of(result, expect.finding())));
         return expect.code(spec.commandLine(), result.verdict().finding());
@@ -123,7 +124,9 @@ public final class LoadtestReportCommand implements Callable<Integer> {
             throw new CommandException("No level of the sweep in " + journal + " has run yet; go on with it by"
                     + " 'loadtest sweep --resume'.");
         }
-        write(html.orElseGet(() -> journal.resolve("sweep.html")), SweepHtml.of(sweep, RunFiles.name(journal)));
+        write(
+                html.orElseGet(() -> journal.resolve("sweep.html")),
+                HtmlRenderer.page(SweepDocument.page(sweep, RunFiles.name(journal))));
         return SweepReport.code(sweep);
     }
 

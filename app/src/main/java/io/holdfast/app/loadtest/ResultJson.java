@@ -1,45 +1,41 @@
 package io.holdfast.app.loadtest;
 
-import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.holdfast.app.cli.JsonText;
 import io.holdfast.evidence.CacheProof;
-import io.holdfast.evidence.Criteria;
 import io.holdfast.evidence.CrossoverData;
-import io.holdfast.evidence.Drift;
 import io.holdfast.evidence.Estimate;
 import io.holdfast.evidence.Interval;
+import io.holdfast.evidence.LinearFit;
 import io.holdfast.evidence.PairOrder;
-import io.holdfast.evidence.Permutation;
 import io.holdfast.evidence.Verdict;
 import io.holdfast.loadtest.analysis.ArmSummary;
 import io.holdfast.loadtest.analysis.Floods;
 import io.holdfast.loadtest.analysis.MetricResult;
-import io.holdfast.loadtest.analysis.OwnRequests;
-import io.holdfast.loadtest.analysis.QuantileRange;
 import io.holdfast.loadtest.analysis.Result;
 import io.holdfast.loadtest.analysis.RunFindings;
 import io.holdfast.loadtest.analysis.RunMeasures;
+import io.holdfast.loadtest.analysis.Sample;
 import io.holdfast.loadtest.analysis.Shares;
-import io.holdfast.loadtest.analysis.Waves;
 import io.holdfast.loadtest.journal.Arm;
-import io.holdfast.loadtest.journal.EngineFacts;
-import io.holdfast.loadtest.journal.EngineShare;
 import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.journal.RunHeader;
 import io.holdfast.loadtest.journal.ServerLog;
 import io.holdfast.loadtest.journal.Statistic;
+import io.holdfast.loadtest.report.Json;
+import io.holdfast.loadtest.report.Shown;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.stream.Stream;
 
 /**
- * The result of a load test as one JSON document, with all that a plot of it needs. Its schema is {@value #SCHEMA} beside this
- * class; what is unknown is null and never left out.
+ * The result of a load test as one JSON document, with all that a plot of it needs. Its schema is {@value #SCHEMA} beside
+ * this class; a value that is unknown is null and never left out.
  */
 public final class ResultJson {
+    /** Name of the document's schema. */
     public static final String SCHEMA = "loadtest-result.schema.json";
 
     /** Grows when a field changes its meaning or goes; new fields leave it as it is. */
@@ -47,99 +43,90 @@ public final class ResultJson {
 
     private ResultJson() {}
 
-    /** With the usual percentiles and no limits. */
+    /** Returns the document, with the usual percentiles and no limits. */
     static ObjectNode document(Result result) {
-        return document(result, RunMeasures.of(result));
-    }
-
-    static ObjectNode document(Result result, RunMeasures measures) {
         RunHeader header = result.header();
-        ObjectNode root = JsonText.object();
-        root.put("version", VERSION)
+        return Json.object()
+                .put("version", VERSION)
                 .put("workloadId", result.workloadId())
                 .put("seed", result.seed())
                 .put("startedAt", header.startedAt())
                 .put("server", header.unit())
-                .putNull("model")
+                .put("model", model(header))
                 .put("arm", header.holder())
                 .put("claimsHold", header.claimsHold())
                 .put("salted", header.isSalted())
                 .put("serverProcesses", result.serverProcesses())
                 .put("look", result.look())
-                .put("voidedPairs", result.voided().size());
-        Stream.of("serves", "model")
+                .put("voidedPairs", result.voided().size())
+                .put("engine", Json.of(header.engine()).renamed("longestPrompt", "longestPromptTokens"))
+                .put("plan", plan(header))
+                .put("criteria", criteria(header))
+                .put("arms", List.of(arm(result, Arm.BASELINE), arm(result, Arm.PINNED)))
+                .put("verdict", verdict(result.verdict()))
+                .put(
+                        "metrics",
+                        result.metrics().stream().map(ResultJson::metric).toList())
+                .put("proof", proof(result.cacheProof()))
+                .put("lostHolds", Json.of(result.lostHolds()).without("why"))
+                .put(
+                        "drift",
+                        result.drift()
+                                .map(drift -> Json.object()
+                                        .put("changePercent", Shown.growth(drift.change()))
+                                        .put("p", drift.p())
+                                        .put("matters", drift.matters(header.criteria()))))
+                .put(
+                        "waves",
+                        result.waves()
+                                .map(waves -> Json.object()
+                                        .put("first", effect(waves.first()))
+                                        .put("steady", effect(waves.steady()))))
+                .put("measures", measures(RunMeasures.of(result)))
+                .put("findings", RunFindings.of(result).all())
+                .put(
+                        "floods",
+                        Floods.of(header, result.legs())
+                                .map(floods -> Json.of(floods).without("arrivals")))
+                .put(
+                        "legs",
+                        result.legs().stream()
+                                .map(leg -> leg(leg, header.judgedBy()))
+                                .toList())
+                .put("warnings", result.warnings())
+                .tree();
+    }
+
+    private static Optional<String> model(RunHeader header) {
+        return Stream.of("model", "serves")
                 .map(name -> header.client().getOrDefault(name, ""))
                 .filter(name -> !name.isEmpty())
-                .forEach(name -> root.put("model", name));
-        engine(root.putObject("engine"), header.engine());
-        plan(root.putObject("plan"), header);
-        criteria(root.putObject("criteria"), header);
-        ArrayNode arms = root.putArray("arms");
-        arm(arms.addObject(), "baseline", result.baseline(), own(result, Arm.BASELINE));
-        arm(arms.addObject(), "pinned", result.pinned(), own(result, Arm.PINNED));
-        engines((ObjectNode) arms.path(0), Shares.of(ResultReport.measured(result, Arm.BASELINE)));
-        engines((ObjectNode) arms.path(1), Shares.of(ResultReport.measured(result, Arm.PINNED)));
-        root.set("verdict", verdict(result.verdict()));
-        ArrayNode metrics = root.putArray("metrics");
-        result.metrics().forEach(metric -> metric(metrics.addObject(), metric));
-        proof(root.putObject("proof"), result.cacheProof());
-        root.putObject("lostHolds")
-                .put("lost", result.lostHolds().lost())
-                .put("pinnedLegs", result.lostHolds().pinnedLegs());
-        root.putNull("drift");
-        result.drift().ifPresent(drift -> drift(root.putObject("drift"), drift, header.criteria()));
-        root.putNull("waves");
-        result.waves().ifPresent(waves -> waves(root.putObject("waves"), waves));
-        MeasuresJson.put(root, measures);
-        findings(root.putArray("findings"), RunFindings.of(result));
-        root.putNull("floods");
-        Floods.of(header, result.legs()).ifPresent(floods -> floods(root.putObject("floods"), floods));
-        ArrayNode legs = root.putArray("legs");
-        result.legs().forEach(leg -> leg(legs.addObject(), leg, header.judgedBy()));
-        texts(root.putArray("warnings"), result.warnings());
-        return root;
+                .findFirst();
     }
 
-    public static ObjectNode verdict(Verdict verdict) {
+    /** Returns a verdict with the figures that it is about. */
+    public static Json verdict(Verdict verdict) {
         Estimate estimate = verdict.estimate();
-        ObjectNode node = JsonText.object();
-        node.put("name", verdict.finding().name())
-                .putNull("shortfall")
+        return Json.object()
+                .put("name", verdict.finding())
+                .put("shortfall", verdict.shortfall())
                 .put("headline", verdict.headline())
-                .put("withOrderBias", verdict.withOrderBias());
-        verdict.shortfall().ifPresent(lacking -> node.put("shortfall", lacking.name()));
-        JsonText.number(node, "effectPercent", estimate.effectPercent());
-        percent(node, "ci95", estimate.ci95());
-        JsonText.number(node, "naivePercent", estimate.naivePercent());
-        JsonText.number(node, "orderBiasPercent", estimate.orderBiasPercent());
-        node.putNull("requiredPairsOfEachOrder");
-        verdict.requiredPerOrder().ifPresent(pairs -> node.put("requiredPairsOfEachOrder", pairs));
-        node.put("reason", verdict.reason());
-        texts(
-                node.putArray("flags"),
-                verdict.flags().stream().sorted().map(Enum::name).toList());
-        texts(node.putArray("warnings"), verdict.warnings());
-        return node;
+                .put("withOrderBias", verdict.withOrderBias())
+                .put("effectPercent", estimate.effectPercent())
+                .put("ci95", estimate.ci95().map(ResultJson::percents))
+                .put("naivePercent", estimate.naivePercent())
+                .put("orderBiasPercent", estimate.orderBiasPercent())
+                .put("requiredPairsOfEachOrder", verdict.requiredPerOrder())
+                .put("reason", verdict.reason())
+                .put("flags", verdict.flags().stream().sorted().toList())
+                .put("warnings", verdict.warnings());
     }
 
-    private static void engine(ObjectNode node, EngineFacts engine) {
-        node.put("family", engine.family().name());
-        node.putNull("version").putNull("pageTokens").putNull("capacityTokens").putNull("longestPromptTokens");
-        engine.version().ifPresent(version -> node.put("version", version));
-        engine.pageTokens().ifPresent(tokens -> node.put("pageTokens", tokens));
-        engine.capacityTokens().ifPresent(tokens -> node.put("capacityTokens", tokens));
-        engine.longestPrompt().ifPresent(tokens -> node.put("longestPromptTokens", tokens));
-    }
-
-    private static void plan(ObjectNode node, RunHeader header) {
-        ArrayNode rounds = node.putArray("rounds");
-        header.plan()
-                .rounds()
-                .forEach(round -> texts(
-                        rounds.addArray(), round.stream().map(PairOrder::name).toList()));
-        ArrayNode looks = node.putArray("looks");
-        header.plan().looks().forEach(looks::add);
-        node.put("design", header.plan().design().name())
+    private static Json plan(RunHeader header) {
+        return Json.object()
+                .put("rounds", header.plan().rounds())
+                .put("looks", header.plan().looks())
+                .put("design", header.plan().design())
                 .put("pairs", header.plan().lives().size())
                 .put("legs", header.legs().size())
                 .put("burnIn", header.burnIn())
@@ -152,169 +139,189 @@ public final class ResultJson {
                 .put("arrivals", header.workload().arrivals());
     }
 
-    private static void floods(ObjectNode node, Floods floods) {
-        node.put("requests", floods.requests()).put("notSent", floods.notSent());
-        JsonText.number(node, "ttftMillis", floods.ttftMillis());
-        JsonText.number(node, "ttftFromTurnMillis", floods.ttftFromTurnMillis());
-        JsonText.number(node, "lateMillis", floods.lateMillis());
-    }
-
-    private static void criteria(ObjectNode node, RunHeader header) {
-        node.put("deltaPercent", 100 * Math.expm1(header.criteria().delta()))
+    private static Json criteria(RunHeader header) {
+        return Json.object()
+                .put("deltaPercent", Shown.growth(header.criteria().delta()))
                 .put("alpha", header.criteria().alpha())
-                .put("minimumPairsOfEachOrder", header.criteria().minimumPerOrder());
-        texts(
-                node.putArray("judgedBy"),
-                header.judgedBy().stream().map(Statistic::name).toList());
+                .put("minimumPairsOfEachOrder", header.criteria().minimumPerOrder())
+                .put("judgedBy", names(header.judgedBy()));
     }
 
-    private static void arm(ObjectNode node, String name, ArmSummary arm, OwnRequests own) {
-        ResultReport.arm(node, name, arm);
-        node.put("legs", arm.legs()).put("probes", arm.probes());
-        ArrayNode quantiles = node.putArray("quantiles");
-        for (QuantileRange range : arm.quantiles()) {
-            ObjectNode one = quantiles.addObject();
-            one.put("quantile", range.quantile()).put("millis", range.value()).putNull("ci95Millis");
-            range.ci95()
-                    .ifPresent(ci -> one.putArray("ci95Millis").add(ci.low()).add(ci.high()));
-        }
-        node.put("ownRequests", own.requests()).putNull("ownPrefilledTokens");
-        own.prefilledTokens().ifPresent(tokens -> node.put("ownPrefilledTokens", tokens));
+    private static List<String> names(List<Statistic> numbers) {
+        return numbers.stream().map(Statistic::name).toList();
     }
 
-    private static OwnRequests own(Result result, Arm arm) {
-        return Optional.ofNullable(result.own().get(arm)).orElseThrow();
+    private static Json arm(Result result, Arm arm) {
+        ArmSummary summary = arm == Arm.BASELINE ? result.baseline() : result.pinned();
+        return medians(arm, summary)
+                .put("legs", summary.legs())
+                .put("probes", summary.probes())
+                .put(
+                        "quantiles",
+                        summary.quantiles().stream()
+                                .map(range -> Json.of(range)
+                                        .renamed("value", "millis")
+                                        .renamed("ci95", "ci95Millis"))
+                                .toList())
+                .put("ownRequests", result.own(arm).requests())
+                .put("ownPrefilledTokens", result.own(arm).prefilledTokens())
+                .put("engines", Shares.of(result.measured(arm)));
     }
 
-    private static void metric(ObjectNode node, MetricResult metric) {
+    /** Returns an arm by name, with the medians of its probes. */
+    public static Json medians(Arm arm, ArmSummary summary) {
+        return Json.object()
+                .put("arm", name(arm))
+                .put("cachedTokens", summary.cachedTokens())
+                .put("ttftMillis", summary.ttftMillis());
+    }
+
+    private static Json metric(MetricResult metric) {
         Verdict verdict = metric.verdict();
         Estimate estimate = verdict.estimate();
-        node.put("metric", metric.statistic().name())
-                .put("finding", verdict.finding().name())
-                .put("headline", verdict.headline());
-        pairs(node.putObject("logRatios"), estimate.data());
-        effect(node.putObject("effect"), estimate.effect(), estimate.ci95());
-        percent((ObjectNode) node.get("effect"), "ci90Percent", estimate.ci90());
-        ObjectNode shown = node.putObject("shown");
-        effect(
-                shown,
-                estimate.shown().map(of -> OptionalDouble.of(of.effect())).orElse(OptionalDouble.empty()),
-                estimate.shown().map(Estimate.Shown::ci95));
-        shown.put(
-                "normalOrder", estimate.shown().map(Estimate.Shown::normalOrder).orElse(false));
-        effect(node.putObject("naive"), estimate.naive(), estimate.naiveCi95());
-        effect(node.putObject("orderBias"), estimate.orderBias(), estimate.orderBiasCi95());
-        effect(node.putObject("carryOver"), estimate.carryOver(), estimate.carryOverCi95());
-        effect(node.putObject("normalOrder"), estimate.tauNormal(), estimate.tauNormalCi95());
-        effect(node.putObject("reversedOrder"), estimate.tauReversed(), Optional.empty());
-        effect(node.putObject("hodgesLehmann"), estimate.hodgesLehmann(), estimate.hodgesLehmannCi95());
-        JsonText.number(node, "pairSd", estimate.pairSd());
-        JsonText.number(node, "tPValue", estimate.tPValue());
-        node.putNull("permutation");
-        estimate.permutation().ifPresent(test -> permutation(node.putObject("permutation"), test));
+        Optional<Estimate.Shown> shown = estimate.shown();
+        return Json.object()
+                .put("metric", metric.statistic().name())
+                .put("finding", verdict.finding())
+                .put("headline", verdict.headline())
+                .put("logRatios", pairs(estimate.data()))
+                .put(
+                        "effect",
+                        effect(estimate).put("ci90Percent", estimate.ci90().map(ResultJson::percents)))
+                .put(
+                        "shown",
+                        effect(effectOf(shown), shown.map(Estimate.Shown::ci95))
+                                .put(
+                                        "normalOrder",
+                                        shown.map(Estimate.Shown::normalOrder).orElse(false)))
+                .put("naive", effect(estimate.naive(), estimate.naiveCi95()))
+                .put("orderBias", effect(estimate.orderBias(), estimate.orderBiasCi95()))
+                .put("carryOver", effect(estimate.carryOver(), estimate.carryOverCi95()))
+                .put("normalOrder", effect(estimate.tauNormal(), estimate.tauNormalCi95()))
+                .put("reversedOrder", effect(estimate.tauReversed(), Optional.empty()))
+                .put("hodgesLehmann", effect(estimate.hodgesLehmann(), estimate.hodgesLehmannCi95()))
+                .put("pairSd", estimate.pairSd())
+                .put("tPValue", estimate.tPValue())
+                .put(
+                        "permutation",
+                        estimate.permutation()
+                                .map(test -> Json.of(test).without("exact").put("p", test.p())));
     }
 
-    private static void permutation(ObjectNode node, Permutation test) {
-        node.put("p", test.p()).put("extreme", test.extreme()).put("relabelings", test.relabelings());
+    private static OptionalDouble effectOf(Optional<Estimate.Shown> shown) {
+        return shown.map(of -> OptionalDouble.of(of.effect())).orElse(OptionalDouble.empty());
     }
 
-    private static void pairs(ObjectNode node, CrossoverData data) {
+    private static Json pairs(CrossoverData data) {
+        Json pairs = Json.object();
         for (PairOrder order : PairOrder.values()) {
-            ArrayNode values = node.putArray(order.name());
-            for (double value : data.of(order)) {
-                values.add(value);
-            }
+            pairs.put(order.name(), data.of(order));
         }
+        return pairs;
     }
 
-    private static void proof(ObjectNode node, CacheProof proof) {
-        node.put("exposed", proof.exposed().name())
-                .put("kept", proof.kept().name())
-                .put("threshold", proof.threshold());
-        shares(node, "exposureCi95", proof.exposure());
-        shares(node, "mechanismCi95", proof.mechanism());
+    private static Json proof(CacheProof proof) {
+        return Json.of(proof)
+                .renamed("exposure", "exposureCi95")
+                .renamed("mechanism", "mechanismCi95")
+                .put("exposed", proof.exposed())
+                .put("kept", proof.kept());
     }
 
-    private static void drift(ObjectNode node, Drift drift, Criteria criteria) {
-        node.put("changePercent", 100 * Math.expm1(drift.change()))
-                .put("p", drift.p())
-                .put("matters", drift.matters(criteria));
+    private static Json measures(RunMeasures measures) {
+        return Json.object()
+                .put(
+                        "arms",
+                        Stream.of(Arm.BASELINE, Arm.PINNED)
+                                .map(arm -> ofAnArm(arm, measures.in(arm)))
+                                .toList())
+                .put(
+                        "byPosition",
+                        measures.cells().stream()
+                                .map(cell -> Json.object()
+                                        .put("arm", name(cell.arm()))
+                                        .put("position", cell.position())
+                                        .put("legs", cell.legs())
+                                        .put("ttftMillis", sample(cell.ttft()))
+                                        .put("sdInALegMillis", cell.legSd()))
+                                .toList())
+                .put("spread", ratio(measures.spread()))
+                .put("tail", ratio(measures.tail()));
     }
 
-    private static void waves(ObjectNode node, Waves waves) {
-        effect(node.putObject("first"), waves.first().effect(), waves.first().ci95());
-        effect(node.putObject("steady"), waves.steady().effect(), waves.steady().ci95());
+    private static Json ofAnArm(Arm name, RunMeasures.OfAnArm arm) {
+        Json load = Json.object();
+        arm.load().values().forEach((metric, value) -> load.put(metric.name(), value));
+        return Json.object()
+                .put("arm", name(name))
+                .put("legs", arm.legs())
+                .put("ttftMillis", sample(arm.ttft()))
+                .put("firstWaveMillis", sample(arm.first()))
+                .put("steadyMillis", sample(arm.steady()))
+                .put("dependence", arm.dependence().map(of -> Json.of(of).renamed("effective", "effectiveValues")))
+                .put("saturatedLegs", arm.saturatedLegs())
+                .put("load", load);
     }
 
-    private static void leg(ObjectNode node, LegRecord leg, List<Statistic> numbers) {
-        node.put("life", leg.life())
-                .put("order", leg.order().name())
+    private static Optional<Json> sample(Optional<Sample> sample) {
+        return sample.map(of -> Json.of(of).renamed("count", "n"));
+    }
+
+    private static Json ratio(Estimate estimate) {
+        Optional<Estimate.Shown> shown = estimate.shown();
+        return effect(shown.isPresent() ? effectOf(shown) : estimate.effect(), shown.map(Estimate.Shown::ci95))
+                .put("orderBias", effect(estimate.orderBias(), estimate.orderBiasCi95()));
+    }
+
+    private static Json leg(LegRecord leg, List<Statistic> numbers) {
+        Json millis = Json.object();
+        numbers.forEach(number -> millis.put(number.name(), number.of(leg.requests())));
+        return Json.object()
+                .put("life", leg.life())
+                .put("order", leg.order())
                 .put("position", leg.position())
-                .put("arm", leg.arm().name())
+                .put("arm", leg.arm())
                 .put("measured", leg.isMeasured())
-                .putNull("problem");
-        leg.problem().ifPresent(problem -> node.put("problem", problem));
-        node.putNull("serverLog");
-        leg.serverLog().ifPresent(log -> serverLog(node.putObject("serverLog"), log));
-        engines(node, leg.shares());
-        ObjectNode values = node.putObject("millis");
-        numbers.forEach(number -> JsonText.number(values, number.name(), number.of(leg.requests())));
-        ArrayNode probes = node.putArray("probes");
-        leg.probes().forEach(probe -> probe(probes.addObject(), probe));
+                .put("problem", leg.problem())
+                .put(
+                        "serverLog",
+                        leg.serverLog().map((ServerLog log) -> Json.of(log).without("prefills", "cachedTokens")))
+                .put("engines", leg.shares())
+                .put("millis", millis)
+                .put("probes", leg.probes().stream().map(ResultJson::probe).toList());
     }
 
-    private static void engines(ObjectNode node, List<EngineShare> shares) {
-        ArrayNode engines = node.putArray("engines");
-        for (EngineShare share : shares) {
-            ObjectNode one = engines.addObject()
-                    .put("engine", share.engine())
-                    .put("promptTokens", share.promptTokens())
-                    .putNull("cachedTokens");
-            share.cachedTokens().ifPresent(tokens -> one.put("cachedTokens", tokens));
-        }
+    private static Json probe(RequestRecord probe) {
+        return Json.object()
+                .put("cycle", probe.cycle())
+                .put("status", probe.status())
+                .put("ttftMillis", probe.ttftMillis())
+                .put("promptTokens", probe.promptTokens())
+                .put("cachedTokens", probe.cachedTokens());
     }
 
-    private static void serverLog(ObjectNode node, ServerLog log) {
-        node.put("errorLines", log.errorLines());
-        texts(node.putArray("errors"), log.errors());
-        node.put("shortageLines", log.shortageLines());
-        texts(node.putArray("shortages"), log.shortages());
+    /** Returns a line through points, with its p value in both directions. */
+    static Json line(LinearFit line) {
+        return Json.of(line).put("p", line.pTwoSided());
     }
 
-    private static void probe(ObjectNode node, RequestRecord probe) {
-        node.put("cycle", probe.cycle()).put("status", probe.status().name());
-        JsonText.number(node, "ttftMillis", probe.ttftMillis());
-        node.putNull("promptTokens").putNull("cachedTokens");
-        probe.promptTokens().ifPresent(tokens -> node.put("promptTokens", tokens));
-        probe.cachedTokens().ifPresent(tokens -> node.put("cachedTokens", tokens));
+    private static Json effect(Estimate estimate) {
+        return effect(estimate.effect(), estimate.ci95());
     }
 
-    /** A log ratio, as a percentage of change with its 95 % interval. */
-    static void effect(ObjectNode node, OptionalDouble log, Optional<Interval> ci95) {
-        node.putNull("percent");
-        log.ifPresent(value -> node.put("percent", 100 * Math.expm1(value)));
-        percent(node, "ci95Percent", ci95);
+    /** Returns a log ratio as a percentage of change with its 95 % interval. */
+    private static Json effect(OptionalDouble log, Optional<Interval> ci95) {
+        return Json.object()
+                .put("percent", log.stream().map(Shown::growth).boxed().findFirst())
+                .put("ci95Percent", ci95.map(ResultJson::percents));
     }
 
-    private static void percent(ObjectNode node, String key, Optional<Interval> logs) {
-        node.putNull(key);
-        logs.ifPresent(ci -> node.putArray(key).add(100 * Math.expm1(ci.low())).add(100 * Math.expm1(ci.high())));
+    /** Returns an interval of log ratios as percentages of change. */
+    static List<Double> percents(Interval log) {
+        return List.of(Shown.growth(log.low()), Shown.growth(log.high()));
     }
 
-    private static void findings(ArrayNode node, RunFindings findings) {
-        for (RunFindings.Item item : findings.all()) {
-            ObjectNode one =
-                    node.addObject().put("severity", item.severity().name()).put("what", item.what());
-            texts(one.putArray("evidence"), item.evidence());
-        }
-    }
-
-    private static void shares(ObjectNode node, String key, Optional<Interval> shares) {
-        node.putNull(key);
-        shares.ifPresent(ci -> node.putArray(key).add(ci.low()).add(ci.high()));
-    }
-
-    private static void texts(ArrayNode node, List<String> texts) {
-        texts.forEach(node::add);
+    private static String name(Arm arm) {
+        return arm.name().toLowerCase(Locale.ROOT);
     }
 }

@@ -1,27 +1,25 @@
 package io.holdfast.app.loadtest;
 
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.app.cli.ExitCode;
-import io.holdfast.app.cli.JsonText;
 import io.holdfast.app.cli.TimeSpan;
 import io.holdfast.loadtest.analysis.Analysis;
 import io.holdfast.loadtest.analysis.ControlAnalysis;
 import io.holdfast.loadtest.analysis.RunStatus;
 import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.journal.VoidedPair;
+import io.holdfast.loadtest.report.Json;
+import io.holdfast.loadtest.report.RunCommand;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Optional;
-import java.util.regex.Pattern;
 
-/** How far a run has come, and how to go on with it. */
+/** Progress of a run, and the command that goes on with it. */
 public final class StatusReport {
-    private static final Pattern PLAIN = Pattern.compile("[\\w./:@%+,=-]+");
-
     private StatusReport() {}
 
-    /** What a run tells at the end when it is stopped: its figures so far, and no verdict, since that needs all pairs. */
+    /** Prints the figures of a run that is stopped. There is no verdict, since that needs all pairs. */
     static int stopped(PrintWriter out, OutputOptions output, Path journal, String again) {
         boolean json = output.isJson();
         if (output.isEvents()) {
@@ -89,20 +87,21 @@ public final class StatusReport {
     }
 
     public static void printJson(RunStatus status, Journal.Contents run, Path journal, String again, PrintWriter out) {
-        ObjectNode root = JsonText.object();
-        root.put("state", status.state().name())
+        Json root = Json.object()
+                .put("state", status.state())
                 .put("partial", !status.isFinished())
                 .put("percent", status.percent())
                 .put("pairs", status.pairs())
                 .put("plannedPairs", status.plannedPairs())
                 .put("voidedPairs", run.voided().size())
-                .put("resumes", run.resumes());
-        status.left()
-                .ifPresentOrElse(left -> root.put("secondsLeft", left.toSeconds()), () -> root.putNull("secondsLeft"));
-        Optional<String> goOn =
-                status.isFinished() || status.isRunning() ? Optional.empty() : Optional.of(command(journal, again));
-        goOn.ifPresentOrElse(text -> root.put("resume", text), () -> root.putNull("resume"));
-        out.println(JsonText.of(root));
+                .put("resumes", run.resumes())
+                .put("secondsLeft", status.left().map(Duration::toSeconds))
+                .put(
+                        "resume",
+                        status.isFinished() || status.isRunning()
+                                ? Optional.empty()
+                                : Optional.of(command(journal, again)));
+        out.println(root.text());
         out.flush();
     }
 
@@ -112,6 +111,6 @@ public final class StatusReport {
 
     /** A word for the shell. */
     public static String quoted(String word) {
-        return PLAIN.matcher(word).matches() ? word : "'" + word.replace("'", "'\\''") + "'";
+        return RunCommand.quoted(word);
     }
 }

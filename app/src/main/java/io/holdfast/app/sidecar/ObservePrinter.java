@@ -3,6 +3,7 @@ package io.holdfast.app.sidecar;
 import io.holdfast.app.cli.HeadFindings;
 import io.holdfast.app.cli.TerminalText;
 import io.holdfast.app.cli.TimeSpan;
+import io.holdfast.loadtest.report.Shown;
 import io.holdfast.sidecar.look.FrameRecorder;
 import io.holdfast.sidecar.look.Observation;
 import io.holdfast.sidecar.look.Observation.SharedPrefix;
@@ -15,7 +16,7 @@ import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalDouble;
 
-/** What {@code observe} shows on a terminal of 80 columns and 24 rows: a table that is drawn over and over. */
+/** Output of {@code observe} on a terminal of 80 columns and 24 rows: a table that is drawn over and over. */
 public final class ObservePrinter {
     private static final int WIDTH = 79;
     private static final int TERMINAL_ROWS = 7;
@@ -38,14 +39,14 @@ public final class ObservePrinter {
         out.flush();
     }
 
-    /** All of it in a row, for a log. */
+    /** Prints the observation in one line, for a log. */
     void line(Observation seen) {
-        out.println(cut(
-                TimeSpan.shown(seen.elapsed()) + ": " + number(seen.requests().visible())
-                        + " requests; residence " + span(seen.residence()) + "; shared "
-                        + number(seen.sharing().found())
-                        + " found, " + number(seen.sharing().lost()) + " lost"
-                        + (seen.events().equals("connected") ? "" : "; " + seen.events())));
+        out.println(cut(TimeSpan.shown(seen.elapsed()) + ": "
+                + Shown.count(seen.requests().visible())
+                + " requests; residence " + span(seen.residence()) + "; shared "
+                + Shown.count(seen.sharing().found())
+                + " found, " + Shown.count(seen.sharing().lost()) + " lost"
+                + (seen.events().equals("connected") ? "" : "; " + seen.events())));
         out.flush();
     }
 
@@ -73,8 +74,8 @@ public final class ObservePrinter {
     }
 
     void recorded(String file, FrameRecorder recorder) {
-        out.println(
-                recorder.trouble().orElseGet(() -> number(recorder.lines()) + " lines were appended to " + file + "."));
+        out.println(recorder.trouble()
+                .orElseGet(() -> Shown.count(recorder.lines()) + " lines were appended to " + file + "."));
         out.flush();
     }
 
@@ -90,7 +91,7 @@ public final class ObservePrinter {
                 seen.events() + ", "
                         + (seen.requests().batches() == 1
                                 ? "1 batch"
-                                : number(seen.requests().batches()) + " batches")
+                                : Shown.count(seen.requests().batches()) + " batches")
                         + "; the view is "
                         + (seen.certain() ? "exact" : "not exact: " + seen.certainty())));
         lines.add(row(
@@ -103,8 +104,8 @@ public final class ObservePrinter {
         lines.add(row(
                 "residence",
                 seen.residence()
-                        .map(time ->
-                                TimeSpan.shown(time) + " without a use, measured " + number(seen.removals()) + " times")
+                        .map(time -> TimeSpan.shown(time) + " without a use, measured " + Shown.count(seen.removals())
+                                + " times")
                         .orElse("unknown: no block was removed whose last use was seen as it happened")));
         lines.add(row(
                 "reuse",
@@ -116,9 +117,9 @@ public final class ObservePrinter {
         lines.add("");
         lines.addAll(prefixes(seen, rows));
         lines.add("");
-        lines.add("In all " + number(seen.sharing().found()) + " found and "
-                + number(seen.sharing().lost())
-                + " lost; " + number(seen.sharing().storedAgainTokens()) + " tokens stored again"
+        lines.add("In all " + Shown.count(seen.sharing().found()) + " found and "
+                + Shown.count(seen.sharing().lost())
+                + " lost; " + Shown.count(seen.sharing().storedAgainTokens()) + " tokens stored again"
                 + (seen.sharing().seconds().isPresent()
                         ? ", " + seconds(seen.sharing().seconds()) + " of prefill"
                         : ""));
@@ -139,12 +140,12 @@ public final class ObservePrinter {
     }
 
     private static String requests(Observation seen) {
-        String visible = number(seen.requests().visible()) + " seen";
+        String visible = Shown.count(seen.requests().visible()) + " seen";
         return seen.requests().counted() == 0
                 ? visible + (seen.requests().visible() == 0 ? "" : "; not yet compared with what the engine counted")
-                : visible + "; of " + number(seen.requests().counted()) + " that the engine counted "
-                        + optionalPercent(seen.requests().invisibleShare()) + " invisible; "
-                        + optionalPercent(seen.readings().cachedShare()) + " cached";
+                : visible + "; of " + Shown.count(seen.requests().counted()) + " that the engine counted "
+                        + share(seen.requests().invisibleShare()) + " invisible; "
+                        + share(seen.readings().cachedShare()) + " cached";
     }
 
     private static List<String> prefixes(Observation seen, int rows) {
@@ -185,14 +186,14 @@ public final class ObservePrinter {
 
     private static String prefill(Observation seen) {
         OptionalDouble token = seen.prefill().secondsPerToken();
-        return token.isPresent()
-                ? String.format(
+        return token.isEmpty()
+                ? "unknown: " + seen.prefill().why().orElse("")
+                : String.format(
                         Locale.ROOT,
                         "%.1f ms and %.1f us for each uncached token, by %d measurements",
                         seen.prefill().fixedSeconds().orElse(0) * 1e3,
                         token.getAsDouble() * 1e6,
-                        seen.prefill().samples())
-                : "unknown: " + seen.prefill().why().orElse("");
+                        seen.prefill().samples());
     }
 
     private static String conclusion(Observation seen) {
@@ -214,7 +215,7 @@ public final class ObservePrinter {
                                 ? ", less " + seconds(seen.holding().spentSeconds())
                                         + " for the requests that keep them"
                                 : "")
-                : "the prefill of " + number(seen.sharing().storedAgainTokens()) + " tokens";
+                : "the prefill of " + Shown.count(seen.sharing().storedAgainTokens()) + " tokens";
         int count = seen.holding().prefixes();
         String worth = count == 1 ? "1 prefix is worth a hold. " : count + " prefixes are worth a hold. ";
         String automatic = seen.holding()
@@ -247,24 +248,14 @@ public final class ObservePrinter {
     }
 
     private static String number(OptionalDouble value) {
-        return value.isPresent() ? number(Math.round(value.getAsDouble())) : "?";
+        return Shown.number("%,.0f", value, "?");
     }
 
-    private static String number(long value) {
-        return String.format(Locale.ROOT, "%,d", value);
-    }
-
-    private static String percent(double share) {
-        return Math.round(100 * share) + " %";
-    }
-
-    private static String optionalPercent(OptionalDouble share) {
-        return share.isPresent() ? percent(share.getAsDouble()) : "? %";
+    private static String share(OptionalDouble share) {
+        return share.isPresent() ? Shown.share(share.getAsDouble()) : "? %";
     }
 
     private static String seconds(OptionalDouble value) {
-        return value.isPresent()
-                ? String.format(Locale.ROOT, value.getAsDouble() < 10 ? "%.2f s" : "%,.0f s", value.getAsDouble())
-                : "unknown seconds";
+        return Shown.number(value.orElse(0) < 10 ? "%.2f s" : "%,.0f s", value, "unknown seconds");
     }
 }

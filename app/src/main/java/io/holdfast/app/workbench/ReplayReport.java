@@ -1,24 +1,25 @@
 package io.holdfast.app.workbench;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.app.cli.HeadFindings;
 import io.holdfast.app.cli.TerminalText;
+import io.holdfast.loadtest.report.Document.Axis;
+import io.holdfast.loadtest.report.Document.Plot;
+import io.holdfast.loadtest.report.Document.Point;
+import io.holdfast.loadtest.report.Document.Series;
+import io.holdfast.loadtest.report.Document.Shape;
+import io.holdfast.loadtest.report.Json;
+import io.holdfast.loadtest.report.Svg;
 import io.holdfast.loadtest.trace.Trace;
 import io.holdfast.workbench.replay.ReplayResult;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
-import java.util.NavigableMap;
-import java.util.TreeMap;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 
-/** What a replay found, by capacity: a table, JSON, or a picture. */
+/** Results of a replay by capacity: a table, JSON, or a picture. */
 final class ReplayReport {
-    private static final ObjectMapper JSON = new ObjectMapper();
-
     /** One capacity: the policy between what is there anyway and what could be had at best. */
     private record Line(ReplayResult found, ReplayResult lru, ReplayResult optimum) {
         double gainPoints() {
@@ -117,59 +118,79 @@ final class ReplayReport {
     }
 
     String json() {
-        ArrayNode root = JSON.createArrayNode();
-        for (Line line : lines) {
-            ReplayResult found = line.found();
-            ObjectNode node = root.addObject();
-            node.put("policy", policy)
-                    .put("capacity", found.capacity())
-                    .put("hits", found.hits())
-                    .put("references", found.references())
-                    .put("hitRatio", found.hitRatio())
-                    .put("lruHits", line.lru().hits())
-                    .put("optimumHits", line.optimum().hits())
-                    .put("gainPoints", line.gainPoints());
-            if (line.gap() > 0) {
-                node.put("gapShare", line.gainPoints() / line.gap());
-            }
-            node.put("pinOperations", found.pinOperations());
-            found.holdOperations().ifPresent(operations -> node.put("holdOperations", operations));
-            node.put("pinsGivenUp", found.pinsGivenUp())
-                    .put("gateChanges", found.gateChanges())
-                    .put("licensedShare", found.openShare());
-            found.refused()
-                    .ifPresent(refused ->
-                            node.put("refusedRequests", refused.requests()).put("refusedHolds", refused.holds()));
-            trace.recorded().ifPresent(recorded -> {
-                node.put("headlessRequests", recorded.headless());
-                HeadFindings.of(recorded, showText).into(node.putArray("unstableHeads"));
-            });
-        }
-        try {
-            return JSON.writeValueAsString(root);
-        } catch (JsonProcessingException e) {
-            throw new IllegalStateException("A tree of texts and numbers is always JSON.", e);
-        }
+        return lines.stream().map(this::json).map(Json::line).collect(Collectors.joining(",", "[", "]"));
     }
 
-    /** The same as a picture; only what the policy is not itself stands beside it. */
+    private Json json(Line line) {
+        ReplayResult found = line.found();
+        Json node = Json.object()
+                .put("policy", policy)
+                .put("capacity", found.capacity())
+                .put("hits", found.hits())
+                .put("references", found.references())
+                .put("hitRatio", found.hitRatio())
+                .put("lruHits", line.lru().hits())
+                .put("optimumHits", line.optimum().hits())
+                .put("gainPoints", line.gainPoints());
+        if (line.gap() > 0) {
+            node.put("gapShare", line.gainPoints() / line.gap());
+        }
+        node.put("pinOperations", found.pinOperations())
+                .known("holdOperations", found.holdOperations())
+                .put("pinsGivenUp", found.pinsGivenUp())
+                .put("gateChanges", found.gateChanges())
+                .put("licensedShare", found.openShare())
+                .known("refusedRequests", found.refused().map(ReplayResult.Refused::requests))
+                .known("refusedHolds", found.refused().map(ReplayResult.Refused::holds));
+        trace.recorded()
+                .ifPresent(recorded -> node.put("headlessRequests", recorded.headless())
+                        .put(
+                                "unstableHeads",
+                                HeadFindings.of(recorded, showText).json()));
+        return node;
+    }
+
+    /** Draws the curves of LRU, of the policy unless it is one of the other two, and of the optimum. */
     String svg() {
-        ReplayPlot plot = new ReplayPlot(
-                trace.name() + ": what a cache finds, by its capacity",
-                "blocks of " + trace.blockTokens() + " tokens, as a logarithm");
-        plot.lru(ratios(Line::lru));
+        List<Series> curves = new ArrayList<>(List.of(curve("LRU", "a", Line::lru)));
         if (!policy.equals("lru") && !policy.equals("optimum")) {
-            plot.policy(policy, ratios(Line::found));
+            curves.add(curve(policy, "b", Line::found));
         }
-        return plot.optimum(ratios(Line::optimum)).svg();
+        curves.add(curve("optimum", "c", Line::optimum));
+        double[] ends =
+                curves.getFirst().points().stream().mapToDouble(Point::x).toArray();
+        return Svg.picture(new Plot(
+                trace.name() + ": what a cache finds, by its capacity",
+                "",
+                Axis.logarithmic(
+                        "capacity, blocks of " + trace.blockTokens() + " tokens, as a logarithm",
+                        0.9 * ends[0],
+                        1.1 * ends[ends.length - 1],
+                        "%,.0f"),
+                Axis.upTo(
+                        "blocks found, % of all",
+                        curves.stream()
+                                .flatMap(curve -> curve.points().stream())
+                                .mapToDouble(Point::y)
+                                .max()
+                                .orElse(0),
+                        "%.0f"),
+                curves));
     }
 
-    private NavigableMap<Integer, Double> ratios(Function<Line, ReplayResult> of) {
-        NavigableMap<Integer, Double> ratios = new TreeMap<>();
-        for (Line line : lines) {
-            ratios.put(line.found().capacity(), of.apply(line).hitRatio());
-        }
-        return ratios;
+    private Series curve(String name, String style, Function<Line, ReplayResult> of) {
+        return new Series(
+                name,
+                style,
+                Shape.LINE,
+                lines.stream()
+                        .map(of)
+                        .sorted(Comparator.comparingInt(ReplayResult::capacity))
+                        .map(found -> new Point(
+                                found.capacity(),
+                                100 * found.hitRatio(),
+                                String.format(Locale.ROOT, "%.1f %%", 100 * found.hitRatio())))
+                        .toList());
     }
 
     private static String pad(String name) {

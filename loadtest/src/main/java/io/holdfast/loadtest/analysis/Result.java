@@ -116,6 +116,16 @@ public record Result(
                         100 * header.criteria().atOneOf(looks.size()).alpha()));
     }
 
+    /** Returns the legs of an arm that count. */
+    public List<LegRecord> measured(Arm arm) {
+        return legs.stream().filter(leg -> leg.isMeasured() && leg.arm() == arm).toList();
+    }
+
+    /** Returns the requests that the switch of an arm sent on its own. */
+    public OwnRequests own(Arm arm) {
+        return Optional.ofNullable(own.get(arm)).orElseThrow();
+    }
+
     /** The numbers behind the verdict, as far as there are any. */
     public Estimate estimate() {
         return verdict.estimate();

@@ -3,6 +3,7 @@ package io.holdfast.loadtest.report;
 import io.holdfast.evidence.Interval;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.DoubleSummaryStatistics;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -138,6 +139,20 @@ public record Document(String title, List<Block> blocks) {
             series = List.copyOf(series);
         }
 
+        /** A figure without a caption of points over an axis that they span, from zero up. */
+        public static Plot over(String xName, String yName, List<Series> series) {
+            List<Point> all =
+                    series.stream().flatMap(each -> each.points().stream()).toList();
+            DoubleSummaryStatistics x = all.stream().mapToDouble(Point::x).summaryStatistics();
+            double most = all.stream().mapToDouble(Point::y).max().orElse(1);
+            return new Plot(
+                    yName,
+                    "",
+                    Axis.linear(xName, all.isEmpty() ? 0 : x.getMin(), all.isEmpty() ? 1 : x.getMax(), "%.0f"),
+                    Axis.linear(yName, 0, most, "%.0f"),
+                    series);
+        }
+
         boolean isEmpty() {
             return series.stream().allMatch(each -> each.points().isEmpty());
         }
@@ -166,6 +181,13 @@ public record Document(String title, List<Block> blocks) {
             return new Axis(name, least, most > least ? most : least + 1, true, format, Map.of());
         }
 
+        /** An axis from zero to a round number that is not below the most. */
+        public static Axis upTo(String name, double most, String format) {
+            List<Double> ticks = Svg.ticks(0, Math.max(most, 1));
+            double step = ticks.get(1) - ticks.getFirst();
+            return linear(name, 0, Math.ceil(Math.max(most, 1) / step) * step, format);
+        }
+
         /** Place of a value between the ends of the axis, which are 0 and 1. */
         double place(double value) {
             return logarithmic
@@ -174,7 +196,7 @@ public record Document(String title, List<Block> blocks) {
         }
     }
 
-    /** How points of a series are drawn. */
+    /** Form in which the points of a series are drawn. */
     public enum Shape {
         /** A mark each. */
         MARKS,

@@ -86,7 +86,7 @@ public final class HtmlRenderer {
     private static String paragraph(Paragraph paragraph, String ofNotes) {
         String label = paragraph.label().isEmpty() ? "" : "<strong>" + escaped(paragraph.label()) + "</strong> ";
         return switch (paragraph.voice()) {
-            case LEAD -> "<p class=\"word\"><b>" + prose(paragraph.text()) + "</b></p>";
+            case LEAD -> "<p class=\"word\"><b>" + escaped(paragraph.text()) + "</b></p>";
             case PLAIN -> "<p class=\"word\">" + label + prose(paragraph.text()) + "</p>";
             case NOTE -> "<p class=\"" + ofNotes + "\">" + prose(paragraph.text()) + "</p>";
         };
@@ -156,7 +156,7 @@ public final class HtmlRenderer {
             inFigures = true;
         }
         line("<figure><figcaption><b>" + escaped(plot.title()) + "</b></figcaption>"
-                + (plot.isEmpty() ? "<p class=\"unknown\">unknown</p>" : PlotSvg.of(plot)) + "<p class=\"note\">"
+                + (plot.isEmpty() ? "<p class=\"unknown\">unknown</p>" : Svg.of(plot)) + "<p class=\"note\">"
                 + prose(plot.caption()) + "</p></figure>");
     }
 
@@ -172,7 +172,7 @@ public final class HtmlRenderer {
         line("<div class=\"forest\">");
         intervals.changes().forEach(change -> change(change, scale));
         line("<div class=\"row scale\" aria-hidden=\"true\"><div></div><div class=\"track\">"
-                + PlotSvg.ticks(scale.least(), scale.most()).stream()
+                + Svg.ticks(scale.least(), scale.most()).stream()
                         .map(scale::label)
                         .collect(Collectors.joining())
                 + "</div><div></div></div></div>");
@@ -235,7 +235,7 @@ public final class HtmlRenderer {
                     Locale.ROOT,
                     "<i class=\"label\" style=\"left:%.2f%%\">%s</i>",
                     place(tick),
-                    PlotSvg.number("%+.0f %%", tick));
+                    Svg.number("%+.0f %%", tick));
         }
     }
 

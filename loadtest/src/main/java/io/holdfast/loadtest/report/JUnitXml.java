@@ -25,13 +25,13 @@ public final class JUnitXml {
         Finding found = result.verdict().finding();
         boolean skipped = expected.isEmpty() && found == Finding.INCONCLUSIVE;
         boolean failed = expected.map(wanted -> wanted != found).orElse(found == Finding.INVALID);
-        String what = Html.escaped(result.headline());
+        String what = HtmlRenderer.escaped(result.headline());
         String said = Stream.concat(
                         Stream.of(
                                 result.verdict().reason(),
                                 PlainVerdict.effect(result).orElse("no effect with an interval")),
                         result.warnings().stream())
-                .map(Html::escaped)
+                .map(HtmlRenderer::escaped)
                 .collect(Collectors.joining("\n"));
         List<String> body = Stream.of(
                         failed
@@ -58,8 +58,8 @@ public final class JUnitXml {
                 """,
                 failed ? 1 : 0,
                 skipped ? 1 : 0,
-                Html.escaped(result.header().startedAt()),
-                Html.escaped(result.header().unit() + ": did holding help?"),
+                HtmlRenderer.escaped(result.header().startedAt()),
+                HtmlRenderer.escaped(result.header().unit() + ": did holding help?"),
                 String.join("\n", body));
     }
 }

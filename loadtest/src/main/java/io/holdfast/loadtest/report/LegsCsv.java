@@ -9,7 +9,7 @@ import java.util.OptionalDouble;
 import java.util.OptionalInt;
 
 /**
- * Every request of every leg as a line of CSV, in the order in which they were sent; what is unknown is an empty field.
+ * Requests of all legs as lines of CSV, in the order in which they were sent. An unknown value is an empty field.
  */
 public final class LegsCsv {
     private LegsCsv() {}
@@ -52,7 +52,7 @@ public final class LegsCsv {
     }
 
     private static String millis(OptionalDouble millis) {
-        return PlainVerdict.known(millis, "%.3f");
+        return Shown.number("%.3f", millis, "");
     }
 
     private static String count(OptionalInt tokens) {

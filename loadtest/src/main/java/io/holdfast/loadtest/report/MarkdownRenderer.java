@@ -89,8 +89,8 @@ public final class MarkdownRenderer {
         return lines.map(line -> line + "\n").collect(Collectors.joining());
     }
 
-    /** Escapes what a server or a user wrote, so that it becomes no table and no link. */
+    /** Escapes what a server or a user wrote, so that it becomes no table, no link and no emphasis. */
     public static String escaped(String text) {
-        return Shown.typographic(text).replaceAll("[\\p{Cntrl}]", " ").replaceAll("([\\\\`*_\\[\\]<>|#])", "\\\\$1");
+        return Shown.typographic(text).replaceAll("[\\p{Cntrl}]", " ").replaceAll("([\\\\`*\\[\\]<>|#]|(?<!\\w)_|_(?!\\w))", "\\\\$1");
     }
 }

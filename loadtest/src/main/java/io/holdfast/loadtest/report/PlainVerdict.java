@@ -1,6 +1,7 @@
 package io.holdfast.loadtest.report;
 
 import io.holdfast.evidence.CacheProof;
+import io.holdfast.evidence.Design;
 import io.holdfast.evidence.Estimate;
 import io.holdfast.evidence.Finding;
 import io.holdfast.evidence.Interval;
@@ -8,58 +9,93 @@ import io.holdfast.evidence.Permutation;
 import io.holdfast.evidence.Shortfall;
 import io.holdfast.evidence.Verdict;
 import io.holdfast.loadtest.analysis.Result;
+import io.holdfast.loadtest.report.Document.Card;
+import io.holdfast.loadtest.report.Document.Change;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.stream.Stream;
 
 /** A result in the words of somebody who has ten seconds. */
 final class PlainVerdict {
+    /** Words beside an interval that rests on the pairs in the normal order alone. */
+    static final String NORMAL_ORDER = ", by the normal order";
+
     private static final double FEWEST = 1e-4;
+    private static final String BIAS = "order bias";
 
     private PlainVerdict() {}
 
-    /** The answer to "did holding help?". */
-    static String answer(Result result) {
-        return switch (result.verdict().finding()) {
-            case REAL -> "Yes, it helped.";
-            case NO_EFFECT -> "No. It changed nothing that matters.";
-            case ORDER_ARTEFACT -> "No. What looked like a gain is the order of the runs.";
-            case NO_EXPOSURE -> "There was nothing to win: the cache never lost the prefix.";
-            case HARMFUL -> "No. It did harm.";
-            case INCONCLUSIVE -> "This run cannot tell.";
-            case INVALID -> "This run is void.";
+    /**
+     * Words for a finding.
+     *
+     * @param answer to "did holding help?"
+     * @param mood name of a style that shows how good or bad the news is; never the only sign
+     * @param meaning what the finding's name says to a reader who meets it for the first time
+     * @param word stands in place of a number where that would be taken for a small gain; may be empty
+     */
+    private record Words(String answer, String mood, String meaning, String word) {}
+
+    private static Words words(Verdict verdict) {
+        return switch (verdict.finding()) {
+            case REAL ->
+                new Words("Yes, it helped.", "good", "a gain that shows in both orders and is no chance", "");
+            case NO_EFFECT ->
+                new Words(
+                        "No. It changed nothing that matters.",
+                        "nothing",
+                        "any change is too small to matter",
+                        "none that matters");
+            case ORDER_ARTEFACT ->
+                new Words(
+                        "No. What looked like a gain is the order of the runs.",
+                        "nothing",
+                        "running second alone makes the difference that one order shows",
+                        "none that matters");
+            case NO_EXPOSURE ->
+                new Words(
+                        "There was nothing to win: the cache never lost the prefix.",
+                        "nothing",
+                        "the baseline kept its prefix by itself, so a hold had nothing to keep",
+                        "nothing to win");
+            case HARMFUL -> new Words("No. It did harm.", "bad", "a harm that shows in both orders and is no chance", "");
+            case INCONCLUSIVE ->
+                new Words(
+                        "This run cannot tell.",
+                        "open",
+                        switch (verdict.shortfall().orElse(Shortfall.PRECISION)) {
+                            case DESIGN -> "too few pairs, one order alone, or a plan that was not run to its end";
+                            case CARRYOVER -> "what a pinned leg leaves behind is as large as the effect";
+                            case UNEXPLAINED -> "a gain that kept cache does not explain";
+                            case UNMEASURED -> "a gain whose cause the server does not report";
+                            case PRECISION -> "pairs scatter too far for so few of them";
+                        },
+                        "");
+            case INVALID ->
+                new Words("This run is void.", "bad", "a check failed, so nothing is judged", "not shown");
         };
+    }
+
+    /** Returns the answer to "did holding help?". */
+    static String answer(Result result) {
+        return words(result.verdict()).answer();
     }
 
     /** Explains the name of a verdict to a reader who meets it for the first time. */
     static String meaning(Verdict verdict) {
-        return switch (verdict.finding()) {
-            case REAL -> "a gain that shows in both orders and is no chance";
-            case NO_EFFECT -> "any change is too small to matter";
-            case ORDER_ARTEFACT -> "running second alone makes the difference that one order shows";
-            case NO_EXPOSURE -> "the baseline kept its prefix by itself, so a hold had nothing to keep";
-            case HARMFUL -> "a harm that shows in both orders and is no chance";
-            case INCONCLUSIVE ->
-                switch (verdict.shortfall().orElse(Shortfall.PRECISION)) {
-                    case DESIGN -> "too few pairs, one order alone, or a plan that was not run to its end";
-                    case CARRYOVER -> "what a pinned leg leaves behind is as large as the effect";
-                    case UNEXPLAINED -> "a gain that kept cache does not explain";
-                    case UNMEASURED -> "a gain whose cause the server does not report";
-                    case PRECISION -> "pairs scatter too far for so few of them";
-                };
-            case INVALID -> "a check failed, so nothing is judged";
-        };
+        return words(verdict).meaning();
     }
 
-    /** Returns the name of a style that shows how good or bad the news is; never the only sign. */
+    /** Returns the name of a style that shows how good or bad the news is. */
     static String mood(Result result) {
-        return switch (result.verdict().finding()) {
-            case REAL -> "good";
-            case NO_EFFECT, ORDER_ARTEFACT, NO_EXPOSURE -> "nothing";
-            case HARMFUL, INVALID -> "bad";
-            case INCONCLUSIVE -> "open";
-        };
+        return words(result.verdict()).mood();
+    }
+
+    /** Returns the word that stands in place of a number where that would be taken for a small gain. */
+    static Optional<String> word(Result result) {
+        return Optional.of(words(result.verdict()).word()).filter(word -> !word.isEmpty());
     }
 
     /**
@@ -70,8 +106,8 @@ final class PlainVerdict {
                 .map(shown -> String.format(
                         Locale.ROOT,
                         "%s time to first token, 95 %% interval %s%s",
-                        change(shown.effect()),
-                        interval(shown.ci95()),
+                        Shown.change(shown.effect()),
+                        Shown.interval(shown.ci95()),
                         shown.normalOrder() ? ", by the pairs in the normal order alone" : ""));
     }
 
@@ -79,50 +115,34 @@ final class PlainVerdict {
         return result.estimate().shown().filter(shown -> result.verdict().finding() != Finding.INVALID);
     }
 
-    /**
-     * A number that a reader takes away, with what has to be read with it.
-     *
-     * @param what it is
-     * @param value large: a number where it is an answer, and a word where a number would be taken for one
-     * @param beside small: the interval, and what a number means
-     */
-    record Takeaway(String what, String value, String beside) {}
-
     /** The answer as a number; where nothing was found it is a word, so that noise is not read as a small gain. */
-    static Takeaway takeaway(Result result) {
+    static Card takeaway(Result result) {
         String name = "Effect of holding";
+        String word = words(result.verdict()).word();
         String numbers = measured(result)
-                .map(shown -> "measured " + change(shown.effect()) + ", 95 % interval " + interval(shown.ci95()))
+                .map(shown ->
+                        "measured " + Shown.change(shown.effect()) + ", 95 % interval " + Shown.interval(shown.ci95()))
                 .orElse("no interval can be given");
         return switch (result.verdict().finding()) {
             case REAL, HARMFUL ->
                 measured(result)
-                        .map(shown -> new Takeaway(
+                        .map(shown -> new Card(
                                 name,
-                                change(shown.effect()),
-                                "in time to the first token; 95 % interval " + interval(shown.ci95())
-                                        + (shown.normalOrder() ? ", by the normal order alone" : "") + medians(result)))
-                        .orElseGet(() -> new Takeaway(name, "unknown", numbers));
+                                Shown.change(shown.effect()),
+                                "in time to the first token; 95 % interval " + Shown.interval(shown.ci95())
+                                        + (shown.normalOrder() ? NORMAL_ORDER : "") + medians(result)))
+                        .orElseGet(() -> new Card(name, "unknown", numbers));
             case NO_EFFECT, ORDER_ARTEFACT ->
-                new Takeaway(name, "none that matters", numbers + "; from " + margins(result) + " counts as nothing");
-            case NO_EXPOSURE -> new Takeaway(name, "nothing to win", numbers + ", while nothing was lost");
-            case INCONCLUSIVE -> new Takeaway(name, "unknown", numbers);
+                new Card(name, word, numbers + "; from " + margins(result) + " counts as nothing");
+            case NO_EXPOSURE -> new Card(name, word, numbers + ", while nothing was lost");
+            case INCONCLUSIVE -> new Card(name, "unknown", numbers);
             case INVALID -> notShown(name);
         };
     }
 
     /** Replaces a figure of a run whose numbers nobody should quote. */
-    private static Takeaway notShown(String name) {
-        return new Takeaway(name, "not shown", "the figures of a void run mean nothing");
-    }
-
-    /** The word that stands in place of a number where that would be taken for a small gain. */
-    static Optional<String> word(Result result) {
-        return switch (result.verdict().finding()) {
-            case REAL, HARMFUL, INCONCLUSIVE -> Optional.empty();
-            case NO_EFFECT, ORDER_ARTEFACT, NO_EXPOSURE, INVALID ->
-                Optional.of(takeaway(result).value());
-        };
+    private static Card notShown(String name) {
+        return new Card(name, "not shown", "the figures of a void run mean nothing");
     }
 
     /** Returns how far an unfinished run came, so that nobody takes its figures for final ones. */
@@ -142,49 +162,33 @@ final class PlainVerdict {
     private static String medians(Result result) {
         return result.baseline().ttftMillis().isPresent()
                         && result.pinned().ttftMillis().isPresent()
-                ? "; medians " + number(result.baseline().ttftMillis(), "%.1f ms") + " without, "
-                        + number(result.pinned().ttftMillis(), "%.1f ms") + " with it"
+                ? "; medians " + Shown.number("%.1f ms", result.baseline().ttftMillis()) + " without, "
+                        + Shown.number("%.1f ms", result.pinned().ttftMillis()) + " with it"
                 : "";
     }
 
-    /** Returns what a comparison without controls would have claimed of the same server. */
-    static Takeaway naive(Result result) {
-        Estimate estimate = result.estimate();
-        String interval = estimate.naiveCi95().map(ci -> "; " + interval(ci)).orElse("");
-        return result.verdict().finding() == Finding.INVALID
-                ? notShown("Naive comparison")
-                : new Takeaway(
-                        "Naive comparison",
-                        known(estimate.naive()),
-                        "baseline always first" + interval
-                                + (result.verdict().finding() == Finding.ORDER_ARTEFACT
-                                        ? "; nothing but running second"
-                                        : ""));
-    }
-
-    /** Returns the difference of the same load the second time, with nothing changed. */
-    static Takeaway bias(Result result) {
-        if (result.verdict().finding() == Finding.INVALID) {
-            return notShown("Running second alone");
-        }
-        Estimate estimate = result.estimate();
-        return new Takeaway(
-                "Running second alone",
-                known(estimate.orderBias()),
-                "nothing changed (A/A)"
-                        + estimate.orderBiasCi95()
-                                .map(ci -> "; " + interval(ci))
-                                .orElse(""));
-    }
-
-    /** Shows a change that may be unknown: one plan has no A/A pairs, another no pairs that begin with the baseline. */
-    private static String known(OptionalDouble log) {
-        return log.isPresent() ? change(log.getAsDouble()) : "not measured";
+    /** Returns the numbers to take away: the answer first, then what is easily taken for it. */
+    static List<Card> cards(Result result) {
+        boolean isVoid = result.verdict().finding() == Finding.INVALID;
+        List<Change> changes = comparisons(result);
+        return Stream.concat(
+                        Stream.of(takeaway(result)),
+                        changes.subList(0, changes.size() - 1).stream()
+                                .map(change -> isVoid
+                                        ? notShown(change.name())
+                                        : new Card(
+                                                change.name(),
+                                                Shown.change(change.log()),
+                                                change.what()
+                                                        + change.ci95()
+                                                                .map(ci -> "; " + Shown.interval(ci))
+                                                                .orElse(""))))
+                .toList();
     }
 
     private static String margins(Result result) {
         double delta = result.header().criteria().delta();
-        return interval(new Interval(-delta, delta));
+        return Shown.interval(new Interval(-delta, delta));
     }
 
     /** Returns how sure the answer is, in a sentence or two. */
@@ -203,12 +207,12 @@ final class PlainVerdict {
             case NO_EFFECT ->
                 "Sure that no effect of a size that matters was missed"
                         + estimate.ci90()
-                                .map(ci -> ": the 90 % interval, " + interval(ci) + ", lies inside " + margins(result)
-                                        + " (two one-sided tests at 5 %, hence 90 %)")
+                                .map(ci -> ": the 90 % interval, " + Shown.interval(ci) + ", lies inside "
+                                        + margins(result) + " (two one-sided tests at 5 %, hence 90 %)")
                                 .orElse("")
                         + ".";
             case ORDER_ARTEFACT ->
-                "Sure. With nothing changed the second run differs by " + known(estimate.orderBias())
+                "Sure. With nothing changed the second run differs by " + Shown.change(estimate.orderBias())
                         + " too; freed from order nothing that matters is left.";
             case NO_EXPOSURE ->
                 "Sure for this load on this server: the baseline lost "
@@ -251,52 +255,59 @@ final class PlainVerdict {
         return String.format(Locale.ROOT, "about 1 such run in %,.0f", Math.floor(runs / digits) * digits);
     }
 
-    /** Shows a logarithm as a percentage. */
-    static String change(double log) {
-        return percent(100 * Math.expm1(log));
-    }
-
-    static String percent(double percent) {
-        String shown = String.format(Locale.ROOT, "%+.1f %%", percent).replace('-', '\u2212');
-        return shown.substring(1).equals("0.0 %") ? "0.0 %" : shown;
-    }
-
-    /** Shows an interval of logarithms as percentages. */
-    static String interval(Interval log) {
-        return change(log.low()) + " to " + change(log.high());
-    }
-
-    static String number(OptionalDouble value, String format) {
-        return value.isPresent() ? known(value, format) : "unknown";
-    }
-
-    /** Returns an empty text where the value is unknown, for a field of a table that programs read. */
-    static String known(OptionalDouble value, String format) {
-        return value.isPresent() ? String.format(Locale.ROOT, format, value.getAsDouble()) : "";
-    }
-
-    /** A quantity that is easily confused with another, as a log ratio with its interval. */
-    record Comparison(String name, String what, OptionalDouble log, Optional<Interval> ci95) {}
-
-    static List<Comparison> comparisons(Result result) {
+    /**
+     * Returns quantities that are easily confused with each other, the effect last. Without pairs in both orders there is no
+     * naive claim, and without A/A pairs the order bias is that of pairs in both orders.
+     */
+    static List<Change> comparisons(Result result) {
         Estimate estimate = result.estimate();
-        return List.of(
-                new Comparison(
-                        "Naive claim",
-                        "baseline first, then pinned: what is often published",
-                        estimate.naive(),
-                        estimate.naiveCi95()),
-                new Comparison(
-                        "Order bias",
-                        "A/A: the second run against the first, with nothing changed",
-                        estimate.orderBias(),
-                        estimate.orderBiasCi95()),
-                new Comparison(
-                        "Effect of holding",
-                        "both orders, so that their order cancels",
-                        estimate.shown()
-                                .map(shown -> OptionalDouble.of(shown.effect()))
-                                .orElseGet(estimate::effect),
-                        estimate.shown().map(Estimate.Shown::ci95).or(estimate::ci95)));
+        Design design = result.header().plan().design();
+        List<Change> changes = new ArrayList<>();
+        if (design != Design.BLOCKS) {
+            changes.add(change(
+                    "naive claim",
+                    design == Design.REVERSED
+                            ? "pinned first, then baseline"
+                            : "baseline first, then pinned: often published",
+                    estimate.naive(),
+                    estimate.naiveCi95()));
+        }
+        changes.add(
+                switch (design) {
+                    case BLOCKS ->
+                        change(
+                                BIAS,
+                                "the place in a block, by both kinds",
+                                estimate.crossedOrderBias(),
+                                Optional.empty());
+                    case FRESH_LEGS ->
+                        change(
+                                BIAS,
+                                "second leg against first, by both orders",
+                                estimate.crossedOrderBias(),
+                                Optional.empty());
+                    case CROSSOVER, NORMAL, REVERSED, CONTROLS ->
+                        change(
+                                BIAS,
+                                "A/A: second leg against first, nothing changed",
+                                estimate.orderBias(),
+                                estimate.orderBiasCi95());
+                });
+        Optional<Estimate.Shown> shown = estimate.shown();
+        changes.add(new Change(
+                "effect",
+                "both orders, so that their order cancels",
+                word(result),
+                shown.map(of -> OptionalDouble.of(of.effect())).orElseGet(estimate::effect),
+                shown.map(Estimate.Shown::ci95).or(estimate::ci95),
+                shown.filter(Estimate.Shown::normalOrder)
+                        .map(of -> NORMAL_ORDER)
+                        .orElse(""),
+                true));
+        return changes;
+    }
+
+    private static Change change(String name, String what, OptionalDouble log, Optional<Interval> ci95) {
+        return new Change(name, what, Optional.empty(), log, ci95, "", false);
     }
 }

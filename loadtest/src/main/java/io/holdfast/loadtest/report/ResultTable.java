@@ -3,6 +3,7 @@ package io.holdfast.loadtest.report;
 import io.holdfast.loadtest.measure.LoadResult;
 import io.holdfast.loadtest.measure.Metric;
 import java.util.List;
+import java.util.OptionalDouble;
 import java.util.stream.Stream;
 
 /** Results of legs as a table: a row a leg, a column a metric that some leg has. */
@@ -23,7 +24,8 @@ public final class ResultTable {
         return Stream.concat(
                         head,
                         results.stream()
-                                .map(each -> row(each.id(), columns.stream().map(metric -> shown(each, metric)))))
+                                .map(each -> row(each.id(), columns.stream().map(metric ->
+                                        shown(metric, each.measures().of(metric))))))
                 .toList();
     }
 
@@ -31,10 +33,8 @@ public final class ResultTable {
         return Stream.concat(Stream.of(first), rest).toList();
     }
 
-    private static String shown(LoadResult result, Metric metric) {
-        return result.measures().of(metric).stream()
-                .mapToObj(metric::shown)
-                .findFirst()
-                .orElse("-");
+    /** Shows a figure, or a dash where it was not measured. */
+    public static String shown(Metric metric, OptionalDouble value) {
+        return value.isPresent() ? metric.shown(value.getAsDouble()) : "-";
     }
 }

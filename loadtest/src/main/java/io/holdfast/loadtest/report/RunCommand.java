@@ -16,7 +16,7 @@ import java.util.stream.Stream;
  * The command that runs the same again, as far as a journal tells it: keys, headers and commands of an arm it never
  * has.
  */
-final class RunCommand {
+public final class RunCommand {
     private static final Pattern PLAIN = Pattern.compile("[\\w./:@%+,=-]+");
 
     private static final String COMMAND = "COMMAND";
@@ -134,8 +134,8 @@ final class RunCommand {
         return Optional.ofNullable(options.remove(name)).orElse("");
     }
 
-    /** A word for the shell. */
-    static String quoted(String word) {
+    /** Returns a word for the shell. */
+    public static String quoted(String word) {
         return PLAIN.matcher(word).matches() ? word : "'" + word.replace("'", "'\\''") + "'";
     }
 }

@@ -8,15 +8,17 @@ import io.holdfast.loadtest.analysis.RunMeasures.OfAnArm;
 import io.holdfast.loadtest.analysis.Sample;
 import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.measure.Metric;
+import io.holdfast.loadtest.report.Document.Table;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** Tables and sentences that a run shows beside its verdict, for a page and for Markdown alike. */
-public record RunTables(RunMeasures measures, boolean closed) {
+/** Tables and sentences that a run shows beside its verdict, as parts of its documents. */
+record RunTables(RunMeasures measures, boolean closed) {
     /** Quantities of requests that a reader is shown; the JSON has all. */
     private static final Pattern SHOWN = Pattern.compile("(ttft|itl|tpot|e2e)_(mean|p[0-9.]+)");
 
@@ -24,17 +26,30 @@ public record RunTables(RunMeasures measures, boolean closed) {
     private static final Pattern SHOWN_OF_ARRIVALS =
             Pattern.compile("((ttft|e2e)_scheduled|schedule_lag)_(mean|p[0-9.]+)");
 
+    private static final List<Arm> ARMS = List.of(Arm.BASELINE, Arm.PINNED);
     private static final List<String> POSITIONS = List.of("first", "second", "third", "fourth");
 
-    static final String SPREAD = "Does the first token come more evenly?";
-    static final String SPREAD_NOTE = "A second question, asked besides: it decides nothing, and its interval is not"
-        + " corrected for that. Whatever runs second may be steadier for that alone, so both positions stand apart.";
-    static final String LOAD = "What requests saw";
-    static final String LOAD_NOTE = "All floods and probes of the legs that count. Latencies are those of all requests"
-            + " of an arm together; rates are those of a leg, averaged over legs. They describe and decide nothing.";
+    private static final String SPREAD_NOTE =
+            "A second question, asked besides: it decides nothing, and its interval is not corrected for that."
+                    + " Whatever runs second may be steadier for that alone, so both positions stand apart.";
+    private static final String LOAD_NOTE =
+            "All floods and probes of the legs that count. Latencies are those of all requests of an arm together;"
+                    + " rates are those of a leg, averaged over legs. They describe and decide nothing.";
 
-    /** A table; the first column of a row is its name. */
-    public record Table(List<String> heads, List<List<String>> rows) {}
+    /** Adds what pinned legs do to the spread of first tokens. */
+    void spread(Document.Builder out) {
+        out.heading(3, "Does the first token come more evenly?").items(spread()).note(SPREAD_NOTE);
+        out.note("Time to first token of probes, in ms:").add(byPosition());
+        if (!waves().rows().isEmpty()) {
+            out.note("The same by when in its leg a probe came, which a slow first wave would show:")
+                    .add(waves());
+        }
+    }
+
+    /** Adds what requests saw in both arms. */
+    void load(Document.Builder out) {
+        out.heading(3, "What requests saw").note(LOAD_NOTE).items(notes()).add(load());
+    }
 
     /** The answer on spread, in a sentence or two. */
     List<String> spread() {
@@ -48,14 +63,15 @@ public record RunTables(RunMeasures measures, boolean closed) {
                 .map(shown -> (shown.ci95().excludesZero()
                                 ? shown.effect() < 0 ? "More evenly: " : "Less evenly: "
                                 : "No difference was shown: ")
-                        + "holding changes " + what + " by " + PlainVerdict.change(shown.effect())
-                        + ", 95 % interval " + PlainVerdict.interval(shown.ci95()) + ".")
+                        + "holding changes " + what + " by " + Shown.change(shown.effect())
+                        + ", 95 % interval " + Shown.interval(shown.ci95()) + ".")
                 .orElse("Unknown: " + what + " needs two or more probes in a leg that do not take the same time.");
     }
 
     /** Time to first token by arm and position. */
     Table byPosition() {
         return new Table(
+                "Time to first token by arm and position",
                 List.of("legs", "n", "mean", "std", "std in a leg", "min", "p50", "p90", "p95", "p99", "max"),
                 measures.cells().stream().map(RunTables::row).toList());
     }
@@ -64,7 +80,7 @@ public record RunTables(RunMeasures measures, boolean closed) {
         List<String> row = new ArrayList<>();
         row.add(name(cell.arm()) + ", " + POSITIONS.get(cell.position() - 1) + " in its life (" + cell.legs()
                 + (cell.legs() == 1 ? " leg)" : " legs)"));
-        row.addAll(numbers(cell.ttft(), PlainVerdict.known(cell.legSd(), "%.2f")));
+        row.addAll(numbers(cell.ttft(), Shown.number("%.2f", cell.legSd(), "")));
         return row;
     }
 
@@ -80,11 +96,14 @@ public record RunTables(RunMeasures measures, boolean closed) {
     /** Probes after the first flood of a leg against later ones. */
     Table waves() {
         List<List<String>> rows = new ArrayList<>();
-        arms((arm, of) -> {
-            wave(name(arm) + ", after the first flood", of.first(), rows);
-            wave(name(arm) + ", after later floods", of.steady(), rows);
-        });
-        return new Table(List.of("probes", "n", "mean", "std", "min", "p50", "p90", "p95", "p99", "max"), rows);
+        for (Arm arm : ARMS) {
+            wave(name(arm) + ", after the first flood", measures.in(arm).first(), rows);
+            wave(name(arm) + ", after later floods", measures.in(arm).steady(), rows);
+        }
+        return new Table(
+                "Time to first token by wave",
+                List.of("probes", "n", "mean", "std", "min", "p50", "p90", "p95", "p99", "max"),
+                rows);
     }
 
     private static void wave(String name, Optional<Sample> sample, List<List<String>> rows) {
@@ -101,6 +120,7 @@ public record RunTables(RunMeasures measures, boolean closed) {
         OfAnArm baseline = measures.in(Arm.BASELINE);
         OfAnArm pinned = measures.in(Arm.PINNED);
         return new Table(
+                "What requests saw, by arm",
                 List.of("", "baseline", "pinned"),
                 baseline.load().values().keySet().stream()
                         .filter(this::isShown)
@@ -115,15 +135,15 @@ public record RunTables(RunMeasures measures, boolean closed) {
     }
 
     private static String shown(OfAnArm arm, Metric metric) {
-        return arm.load().of(metric).isPresent()
-                ? metric.shown(arm.load().of(metric).getAsDouble())
-                : "";
+        OptionalDouble value = arm.load().of(metric);
+        return value.isPresent() ? metric.shown(value.getAsDouble()) : "";
     }
 
     /** Returns what a reader has to know about these figures. */
     List<String> notes() {
         List<String> notes = new ArrayList<>();
-        arms((arm, of) -> {
+        for (Arm arm : ARMS) {
+            OfAnArm of = measures.in(arm);
             of.dependence().ifPresent(dependence -> notes.add(sentence(arm, dependence)));
             if (of.saturatedLegs() > 0) {
                 notes.add("SATURATED: in " + of.saturatedLegs() + " of " + of.legs() + " "
@@ -131,7 +151,7 @@ public record RunTables(RunMeasures measures, boolean closed) {
                         + " legs requests came faster than they were answered and queued, so latencies are those of a"
                         + " queue.");
             }
-        });
+        }
         return notes;
     }
 
@@ -144,15 +164,6 @@ public record RunTables(RunMeasures measures, boolean closed) {
                 dependence.lag1(),
                 dependence.values(),
                 dependence.effective());
-    }
-
-    private interface EachArm {
-        void is(Arm arm, OfAnArm of);
-    }
-
-    private void arms(EachArm each) {
-        each.is(Arm.BASELINE, measures.in(Arm.BASELINE));
-        each.is(Arm.PINNED, measures.in(Arm.PINNED));
     }
 
     private static String name(Arm arm) {

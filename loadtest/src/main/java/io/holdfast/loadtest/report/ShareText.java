@@ -33,11 +33,11 @@ public record ShareText(RunHeader header, String finding, Optional<String> hardw
         return "# " + finding + "\n\n"
                 + "1. **Hardware.** "
                 + hardware.or(this::recorded)
-                        .map(MarkdownReport::escaped)
+                        .map(MarkdownRenderer::escaped)
                         .orElse("Not recorded: write GPU model, its memory, and the CPU here.")
                 + "\n"
-                + "2. **Software.** " + MarkdownReport.escaped(software()) + "\n"
-                + "3. **Configuration.** " + MarkdownReport.escaped(configuration()) + "\n"
+                + "2. **Software.** " + MarkdownRenderer.escaped(software()) + "\n"
+                + "3. **Configuration.** " + MarkdownRenderer.escaped(configuration()) + "\n"
                 + "4. **Raw data.** "
                 + files.stream()
                         .map(file -> String.format(
@@ -93,7 +93,7 @@ public record ShareText(RunHeader header, String finding, Optional<String> hardw
     public String reproduce(String bundle) {
         String name = RunCommand.quoted(bundle);
         StringBuilder out = new StringBuilder("# To check this, and to run it again\n\n");
-        out.append("Found: ").append(MarkdownReport.escaped(finding)).append("\n\n");
+        out.append("Found: ").append(MarkdownRenderer.escaped(finding)).append("\n\n");
         out.append("## The same answer from the same data\n\n    holdfast loadtest analyze ")
                 .append(name)
                 .append(" --json > again.json\n    cmp again.json <(unzip -p ")

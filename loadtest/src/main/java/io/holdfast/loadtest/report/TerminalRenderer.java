@@ -80,7 +80,7 @@ public final class TerminalRenderer {
     }
 
     private static List<String> item(Item item) {
-        return wrapped(MARGIN + (item.label().isEmpty() ? "* " : item.label() + ": "), item.text());
+        return wrapped(MARGIN + (item.label().isEmpty() ? MARGIN : item.label() + ": "), item.text());
     }
 
     private static List<String> facts(Facts facts) {

@@ -72,6 +72,11 @@ public record Sweep(
             return Sweep.dose(planned, result, pressure);
         }
 
+        /** Returns true where the memory has room to spare, by declaration or by measure: kept cache can win nothing. */
+        public boolean isPlacebo() {
+            return planned.placebo() || pressure.ratio().orElse(Double.MAX_VALUE) <= DoseResponse.MOST_PLACEBO_PRESSURE;
+        }
+
         /** Returns the verdict by the level's own pairs, in brackets; empty where it is the same. */
         public String beside() {
             return alone.headline().equals(result.verdict().headline())

@@ -8,7 +8,8 @@ import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.loadtest.journal.RequestStatus;
-import io.holdfast.loadtest.report.MarkdownReport;
+import io.holdfast.loadtest.report.MarkdownRenderer;
+import io.holdfast.loadtest.report.RunDocument;
 import io.holdfast.loadtest.testing.Legs;
 import io.holdfast.loadtest.workload.Role;
 import java.util.List;
@@ -63,7 +64,7 @@ final class RunFindingsTest {
     @Test
     void reports_haveTheSameFindingsInTheSameOrder() {
         Result result = result(EMPTY_WHERE_HELD);
-        String markdown = MarkdownReport.of(result, RunMeasures.of(result), "run.jsonl");
+        String markdown = MarkdownRenderer.text(RunDocument.text(result, RunMeasures.of(result), "run.jsonl"));
 
         assertThat(markdown)
                 .containsSubsequence(

@@ -46,7 +46,7 @@ class DocumentTest {
             .heading(2, "A section")
             .lead("It stands out.")
             .say("A sentence about -5 ms and a|bar, long enough to be broken between two words of a terminal's line.")
-            .note("A note.")
+            .note("A note on snake_case and _not_ *this*.")
             .add(new Items(List.of(new Item("HIGH", "It failed.", List.of("leg 1")), Item.of("It is <odd>."))))
             .facts(List.of(new Fact("server", "here"), new Fact("seed", "42")))
             .table("Numbers", List.of("leg", "ms"), List.of(List.of("one", "1.5"), List.of("two", "-12.5")))
@@ -80,7 +80,7 @@ class DocumentTest {
         assertThat(lines)
                 .containsSequence("Yes.", "  Effect: -50.0 % (of 10 ms)", "  Sure.", "  REAL: a gain", "", "A section")
                 .containsSequence("---------", "It stands out.")
-                .containsSequence("  HIGH: It failed.", "  * It is <odd>.", "")
+                .containsSequence("  HIGH: It failed.", "    It is <odd>.", "")
                 .containsSequence("  server  here", "  seed    42")
                 .containsSequence("  leg     ms", "  one    1.5", "  two  -12.5", "")
                 .containsSequence(
@@ -95,7 +95,7 @@ class DocumentTest {
         assertThat(MarkdownRenderer.text(ALL))
                 .startsWith(
                         "## Yes.\n\n**REAL:** a gain\n\n**How sure?** Sure.\n\n## A section\n\n**It stands out.**\n")
-                .contains("about \u22125 ms and a\\|bar")
+                .contains("about \u22125 ms and a\\|bar", "on snake_case and \\_not\\_ \\*this\\*.")
                 .contains("\n* **HIGH** It failed. (leg 1)\n* It is \\<odd\\>.\n\n* server: here\n* seed: 42\n")
                 .contains("\n| leg | ms |\n|---|---:|\n| one | 1.5 |\n| two | \u221212.5 |\n")
                 .contains("| effect: in both | \u221250.0 % | \u221260.0 to \u221240.0 % |")

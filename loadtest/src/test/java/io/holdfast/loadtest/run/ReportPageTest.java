@@ -6,8 +6,9 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import io.holdfast.evidence.Finding;
 import io.holdfast.loadtest.analysis.Result;
 import io.holdfast.loadtest.analysis.RunMeasures;
-import io.holdfast.loadtest.report.HtmlReport;
-import io.holdfast.loadtest.report.SweepHtml;
+import io.holdfast.loadtest.report.HtmlRenderer;
+import io.holdfast.loadtest.report.RunDocument;
+import io.holdfast.loadtest.report.SweepDocument;
 import io.holdfast.loadtest.sweep.Sweep;
 import io.holdfast.loadtest.sweep.SweepPlan;
 import io.holdfast.rules.testing.HeadlessBrowser;
@@ -72,7 +73,7 @@ class ReportPageTest {
             throws IOException {
         Path page = folder.resolve(finding + ".html");
         Result result = experiment.run(7, folder.resolve(finding + ".jsonl"));
-        Files.writeString(page, HtmlReport.of(result, RunMeasures.of(result), "run.jsonl"));
+        Files.writeString(page, HtmlRenderer.page(RunDocument.page(result, RunMeasures.of(result), "run.jsonl")));
         looksRight(page, finding.name().toLowerCase(Locale.ROOT), answer);
     }
 
@@ -80,7 +81,7 @@ class ReportPageTest {
     void sweep_answersForAllLevelsWithoutScrolling(@TempDir Path levels) throws IOException {
         Sweep sweep = sweep(levels);
         Path page = folder.resolve("sweep.html");
-        Files.writeString(page, SweepHtml.of(sweep, "sweep"));
+        Files.writeString(page, HtmlRenderer.page(SweepDocument.page(sweep, "sweep")));
 
         assertThat(sweep.levels().getLast().result().verdict().finding()).isEqualTo(Finding.NO_EXPOSURE);
         looksRight(page, "sweep", "Yes, where memory is short: at 3 of 5 levels.");

@@ -8,10 +8,11 @@ import io.holdfast.loadtest.analysis.Result;
 import io.holdfast.loadtest.analysis.RunMeasures;
 import io.holdfast.loadtest.arm.Arms;
 import io.holdfast.loadtest.journal.LegRecord;
-import io.holdfast.loadtest.report.HtmlReport;
+import io.holdfast.loadtest.report.HtmlRenderer;
 import io.holdfast.loadtest.report.JUnitXml;
 import io.holdfast.loadtest.report.LegsCsv;
-import io.holdfast.loadtest.report.MarkdownReport;
+import io.holdfast.loadtest.report.MarkdownRenderer;
+import io.holdfast.loadtest.report.RunDocument;
 import io.holdfast.rules.fault.CacheFault;
 import io.holdfast.rules.fault.GpuFault;
 import java.io.IOException;
@@ -73,7 +74,7 @@ final class ReportTest {
             throws IOException {
         Result result = experiment.run(7, folder.resolve("run.jsonl"));
         assertThat(result.verdict().finding()).isEqualTo(finding);
-        String page = HtmlReport.of(result, RunMeasures.of(result), "run.jsonl");
+        String page = HtmlRenderer.page(RunDocument.page(result, RunMeasures.of(result), "run.jsonl"));
         keep(finding, page);
         assertThat(page.indexOf(answer)).isPositive().isLessThan(page.indexOf("<section"));
         assertThat(page).contains(result.headline()).contains("holdfast loadtest analyze run.jsonl");
@@ -100,10 +101,10 @@ final class ReportTest {
         Path journal = folder.resolve("run.jsonl");
         Result result = EVEN.run(7, journal);
         Result again = Analysis.of(journal);
-        assertThat(HtmlReport.of(again, RunMeasures.of(again), "run.jsonl"))
-                .isEqualTo(HtmlReport.of(result, RunMeasures.of(result), "run.jsonl"));
-        assertThat(MarkdownReport.of(again, RunMeasures.of(again), "a"))
-                .isEqualTo(MarkdownReport.of(result, RunMeasures.of(result), "a"));
+        assertThat(HtmlRenderer.page(RunDocument.page(again, RunMeasures.of(again), "run.jsonl")))
+                .isEqualTo(HtmlRenderer.page(RunDocument.page(result, RunMeasures.of(result), "run.jsonl")));
+        assertThat(MarkdownRenderer.text(RunDocument.text(again, RunMeasures.of(again), "a")))
+                .isEqualTo(MarkdownRenderer.text(RunDocument.text(result, RunMeasures.of(result), "a")));
     }
 
     @Test
@@ -114,15 +115,16 @@ final class ReportTest {
         Result result = Analysis.of(journal);
         String partial = "PARTIAL: 13 of 24 legs (54.2 %), the last of them "
                 + result.legs().getLast().label();
-        assertThat(HtmlReport.of(result, RunMeasures.of(result), "run.jsonl")).contains(partial);
-        assertThat(MarkdownReport.of(result, RunMeasures.of(result), "run.jsonl"))
+        assertThat(HtmlRenderer.page(RunDocument.page(result, RunMeasures.of(result), "run.jsonl")))
+                .contains(partial);
+        assertThat(MarkdownRenderer.text(RunDocument.text(result, RunMeasures.of(result), "run.jsonl")))
                 .contains("**" + partial + "**");
     }
 
     @Test
     void journalThatIsAScript_isText() {
         Result result = EVEN.run(7, folder.resolve("run.jsonl"));
-        assertThat(HtmlReport.of(result, RunMeasures.of(result), "<script>\"&"))
+        assertThat(HtmlRenderer.page(RunDocument.page(result, RunMeasures.of(result), "<script>\"&")))
                 .doesNotContain("<script")
                 .contains("&lt;script&gt;&quot;&amp;");
     }
@@ -168,8 +170,8 @@ final class ReportTest {
     @Test
     void markdown_hasItsTablesWhole_whateverAReasonSays() {
         Result result = EVEN.run(7, folder.resolve("run.jsonl"));
-        String text = MarkdownReport.of(result, RunMeasures.of(result), "run.jsonl");
-        assertThat(text).startsWith("## Yes, it helped.\n\n**REAL").contains("| Naive claim: ");
+        String text = MarkdownRenderer.text(RunDocument.text(result, RunMeasures.of(result), "run.jsonl"));
+        assertThat(text).startsWith("## Yes, it helped.\n\n**REAL").contains("| naive claim: ");
         int columns = 0;
         int tables = 0;
         for (String line : text.lines().toList()) {

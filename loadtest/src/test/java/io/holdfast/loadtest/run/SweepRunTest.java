@@ -6,7 +6,8 @@ import io.holdfast.evidence.DoseResponse;
 import io.holdfast.evidence.Finding;
 import io.holdfast.evidence.Shortfall;
 import io.holdfast.loadtest.arm.Arms;
-import io.holdfast.loadtest.report.SweepHtml;
+import io.holdfast.loadtest.report.HtmlRenderer;
+import io.holdfast.loadtest.report.SweepDocument;
 import io.holdfast.loadtest.sweep.Sweep;
 import io.holdfast.loadtest.sweep.SweepPlan;
 import io.holdfast.loadtest.testing.MemoryFolder;
@@ -117,7 +118,7 @@ final class SweepRunTest {
     @Test
     void page_namesThePlaceboLevelsAlone_andTheLevelsThatAWarningIsOf() {
         Sweep sweep = sweep(List.of(1_536, 4_608, 4_608), 3, EVEN::withMemory);
-        String page = SweepHtml.of(sweep, "sweep");
+        String page = HtmlRenderer.page(SweepDocument.page(sweep, "sweep"));
         assertThat(sweep.levels())
                 .allSatisfy(level -> assertThat(page.contains(level.planned().name() + " (placebo)"))
                         .isEqualTo(level.pressure().ratio().orElseThrow() <= DoseResponse.MOST_PLACEBO_PRESSURE));
@@ -142,7 +143,7 @@ final class SweepRunTest {
                     return Arms.pinRoute(engine);
                 }));
         assertThat(findings(sweep)).contains(Finding.INVALID);
-        assertThat(SweepHtml.of(sweep, "sweep"))
+        assertThat(HtmlRenderer.page(SweepDocument.page(sweep, "sweep")))
                 .contains("<header class=\"bad\">", "Some levels are void, so the sweep is not whole.");
     }
 
@@ -160,7 +161,7 @@ final class SweepRunTest {
                             return Arms.pinRoute(engine);
                         }));
         assertThat(findings(sweep)).startsWith(Finding.HARMFUL);
-        assertThat(SweepHtml.of(sweep, "sweep"))
+        assertThat(HtmlRenderer.page(SweepDocument.page(sweep, "sweep")))
                 .contains("At 1 of 2 levels it did harm.")
                 .containsPattern("<span>Where the difference is largest, capacity 1536</span> <b>\\+[0-9]");
     }

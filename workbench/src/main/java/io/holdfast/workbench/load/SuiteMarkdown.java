@@ -5,9 +5,9 @@ import io.holdfast.loadtest.measure.LoadResult;
 import io.holdfast.loadtest.measure.Metric;
 import io.holdfast.loadtest.measure.Quantity;
 import io.holdfast.loadtest.measure.Slo;
-import io.holdfast.loadtest.report.MarkdownReport;
+import io.holdfast.loadtest.report.Document;
+import io.holdfast.loadtest.report.MarkdownRenderer;
 import io.holdfast.loadtest.report.ResultTable;
-import io.holdfast.loadtest.report.RunTables;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
@@ -81,68 +81,63 @@ public final class SuiteMarkdown {
                         100.0 * legs.size() / Math.max(1, planned))
                 + (isWhole() || legs.isEmpty()
                         ? ""
-                        : ", the last of them `" + legs.getLast().id() + "`");
+                        : ", the last of them " + legs.getLast().id());
     }
 
-    /** Every leg with its settings, its measures and what failed. */
+    /** Returns each leg with its settings, its measures and its failures. */
     public String experiments() {
-        StringBuilder out = new StringBuilder("# Experiments: ")
-                .append(MarkdownReport.escaped(folder.plan().suite()))
-                .append("\n\n**")
-                .append(headline())
-                .append("**\n");
+        Document.Builder out = begun("Experiments");
         for (int i = 0; i < legs.size(); i++) {
             leg(out, legs.get(i), results.get(i));
         }
-        missing(out);
-        return out.toString();
+        return ended(out);
     }
 
-    private static void leg(StringBuilder out, LoadLeg leg, LoadResult result) {
-        out.append("\n## `").append(leg.id()).append("`\n\n");
-        out.append("Load ")
-                .append(MarkdownReport.escaped(leg.load()))
-                .append(", ")
-                .append(result.answered())
-                .append(" of ")
-                .append(result.requests())
-                .append(" requests answered, begun ")
-                .append(leg.startedAt())
-                .append(leg.settings().isEmpty() ? "" : "; " + MarkdownReport.escaped(facts(leg.settings())))
-                .append(".\n\n");
-        leg.problem()
-                .ifPresent(why -> out.append("It ended early: ")
-                        .append(MarkdownReport.escaped(why))
-                        .append(".\n\n"));
-        MarkdownReport.table(
-                out,
-                new RunTables.Table(
-                        List.of("", "value", "measured by"),
-                        result.measures().values().entrySet().stream()
-                                .filter(entry -> COLUMNS.contains(entry.getKey())
-                                        || entry.getKey().unit() != Metric.Unit.MILLIS)
-                                .map(entry -> List.of(
-                                        entry.getKey().title(),
-                                        entry.getKey().shown(entry.getValue()),
-                                        result.method(entry.getKey())))
-                                .toList()));
+    private Document.Builder begun(String title) {
+        return Document.titled(title)
+                .heading(1, title + ": " + folder.plan().suite())
+                .lead(headline());
+    }
+
+    private String ended(Document.Builder out) {
+        if (!isWhole()) {
+            out.heading(2, "Missing").items(folder.missing());
+        }
+        return MarkdownRenderer.text(out.build());
+    }
+
+    private static void leg(Document.Builder out, LoadLeg leg, LoadResult result) {
+        out.heading(2, leg.id());
+        out.say("Load " + leg.load() + ", " + result.answered() + " of " + result.requests()
+                + " requests answered, begun " + leg.startedAt()
+                + (leg.settings().isEmpty() ? "" : "; " + facts(leg.settings())) + ".");
+        leg.problem().ifPresent(why -> out.say("It ended early: " + why + "."));
+        out.table(
+                leg.id(),
+                List.of("", "value", "measured by"),
+                result.measures().values().entrySet().stream()
+                        .filter(entry -> COLUMNS.contains(entry.getKey())
+                                || entry.getKey().unit() != Metric.Unit.MILLIS)
+                        .map(entry -> List.of(
+                                entry.getKey().title(),
+                                entry.getKey().shown(entry.getValue()),
+                                result.method(entry.getKey())))
+                        .toList());
         Optional.ofNullable(leg.notes().get(LoadLeg.BATCHES)).ifPresent(told -> overTime(out, leg, told));
-        result.failures()
-                .forEach((what, count) ->
-                        out.append("\n* ").append(count).append(" failed: ").append(MarkdownReport.escaped(what)));
-        out.append(result.failures().isEmpty() ? "" : "\n");
+        out.items(result.failures().entrySet().stream()
+                .map(failed -> failed.getValue() + " failed: " + failed.getKey())
+                .toList());
     }
 
-    /** Both by the second: what the client waited for, and what the server ran together. */
-    private static void overTime(StringBuilder out, LoadLeg leg, String told) {
+    /** Adds requests under way at the client and in a step of the server, second by second. */
+    private static void overTime(Document.Builder out, LoadLeg leg, String told) {
         List<String[]> seconds = Arrays.stream(told.split(" ", -1))
                 .map(each -> each.split(":", 2))
                 .toList();
         int step = Math.ceilDiv(seconds.size(), MOST_SECONDS);
-        out.append("\nOver time, by the client's stamps and the server's metrics:\n\n");
-        MarkdownReport.table(
-                out,
-                new RunTables.Table(
+        out.say("Over time, by the client's stamps and the server's metrics:")
+                .table(
+                        "Over time",
                         List.of("second", "under way at the client", "in a step of the server"),
                         IntStream.range(0, seconds.size())
                                 .filter(at -> at % step == 0)
@@ -151,7 +146,7 @@ public final class SuiteMarkdown {
                                         each[0],
                                         Long.toString(leg.underWay(Long.parseLong(each[0]) * 1_000_000_000L)),
                                         each[1]))
-                                .toList()));
+                                .toList());
     }
 
     private static String facts(Map<String, String> facts) {
@@ -160,68 +155,51 @@ public final class SuiteMarkdown {
                 .collect(Collectors.joining(", "));
     }
 
-    /** One table over all legs, what to look into, and what is missing. */
+    /** Returns one table over all legs, the findings, and the legs that are missing. */
     public String finalReport() {
-        StringBuilder out = new StringBuilder("# Final report: ")
-                .append(MarkdownReport.escaped(folder.plan().suite()))
-                .append("\n\n**")
-                .append(headline())
-                .append("**\n\n"
-                        + "Measured at the client; tokens are the server's count, and requests that failed are in"
-                        + " no latency. Loads without arms show how a server fared and not why: for that, see"
-                        + " `loadtest ab`.\n\n");
-        List<List<String>> table = ResultTable.of(results, COLUMNS);
-        MarkdownReport.table(out, new RunTables.Table(table.getFirst(), table.subList(1, table.size())));
+        Document.Builder out = begun("Final report");
+        out.say("Measured at the client; tokens are the server's count, and requests that failed are in no latency."
+                + " Loads without arms show how a server fared and not why: for that, see 'loadtest ab'.");
+        out.add(Document.Table.of("All legs", ResultTable.of(results, COLUMNS)));
         findings(out);
-        missing(out);
         if (!folder.plan().settings().isEmpty()) {
-            out.append("\n## Settings\n\n");
-            folder.plan()
-                    .settings()
-                    .forEach((name, value) -> out.append("* ")
-                            .append(name)
-                            .append(": ")
-                            .append(MarkdownReport.escaped(value))
-                            .append('\n'));
+            out.heading(2, "Settings")
+                    .facts(folder.plan().settings().entrySet().stream()
+                            .map(each -> new Document.Fact(each.getKey(), each.getValue()))
+                            .toList());
         }
-        return out.toString();
+        return ended(out);
     }
 
-    private void findings(StringBuilder out) {
-        out.append("\n## What to look into\n\n");
+    private void findings(Document.Builder out) {
         List<LoadLeg> failed = legs.stream()
                 .filter(SuiteMarkdown::hasFailed)
                 .sorted(Comparator.comparingInt(leg -> severity(leg).equals("High") ? 0 : 1))
                 .toList();
         List<String> said = folder.findings();
-        said.forEach(sentence ->
-                out.append("* ").append(MarkdownReport.escaped(sentence)).append('\n'));
+        out.heading(2, "What to look into").items(said);
         if (failed.isEmpty()) {
-            out.append(
+            out.say(
                     said.isEmpty()
-                            ? "Nothing: every request of every leg was answered.\n"
-                            : "\nEvery request of every leg was answered.\n");
+                            ? "Nothing: every request of every leg was answered."
+                            : "Every request of every leg was answered.");
             return;
         }
-        failed.forEach(leg -> out.append("* **")
-                .append(severity(leg))
-                .append("** `")
-                .append(leg.id())
-                .append("`: ")
-                .append(MarkdownReport.escaped(Stream.concat(
-                                leg.problem().stream(),
-                                leg.failures().entrySet().stream()
-                                        .map(each -> each.getValue() + " of "
-                                                + leg.measured().size() + " requests failed, " + each.getKey()))
-                        .collect(Collectors.joining("; "))))
-                .append('\n'));
-        pattern().ifPresent(pattern -> {
-            out.append("\nFailed of passes, by configuration:\n\n");
-            pattern.lines()
-                    .forEach(line -> out.append("* ")
-                            .append(MarkdownReport.escaped(line))
-                            .append('\n'));
-        });
+        out.add(new Document.Items(failed.stream()
+                .map(leg -> new Document.Item(severity(leg), leg.id() + ": " + why(leg), List.of()))
+                .toList()));
+        pattern()
+                .ifPresent(pattern ->
+                        out.say("Failed of passes, by configuration:").items(pattern.lines()));
+    }
+
+    private static String why(LoadLeg leg) {
+        return Stream.concat(
+                        leg.problem().stream(),
+                        leg.failures().entrySet().stream()
+                                .map(each -> each.getValue() + " of "
+                                        + leg.measured().size() + " requests failed, " + each.getKey()))
+                .collect(Collectors.joining("; "));
     }
 
     /** Answers without output look like fast ones, and a leg that ended early lacks its worst requests. */
@@ -231,7 +209,7 @@ public final class SuiteMarkdown {
                 : "Medium";
     }
 
-    /** Absent where ids are not all made of as many parts, the last of which counts passes. */
+    /** Returns the pattern of failures; absent unless all ids have as many parts, the last of which counts passes. */
     private Optional<FailurePattern> pattern() {
         List<List<String>> parts =
                 legs.stream().map(leg -> Arrays.asList(leg.id().split("/", -1))).toList();
@@ -251,12 +229,5 @@ public final class SuiteMarkdown {
             runs.add(Map.entry(List.copyOf(parts.get(i).subList(0, depth - 1)), hasFailed(legs.get(i))));
         }
         return Optional.of(FailurePattern.of(factors, runs));
-    }
-
-    private void missing(StringBuilder out) {
-        if (!isWhole()) {
-            out.append("\n## Missing\n\n");
-            folder.missing().forEach(id -> out.append("* `").append(id).append("`\n"));
-        }
     }
 }

@@ -5,6 +5,7 @@ import io.holdfast.loadtest.measure.LoadResult;
 import io.holdfast.loadtest.measure.Metric;
 import io.holdfast.loadtest.measure.Quantity;
 import io.holdfast.loadtest.measure.ResultFile;
+import io.holdfast.loadtest.report.ResultTable;
 import io.holdfast.workbench.load.LoadLeg;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -78,10 +79,7 @@ public record MatrixReport(
         counted.forEach((configuration, its) -> {
             if (MatrixLeg.of(configuration + "/pass1").isPresent()) {
                 List<String> row = new ArrayList<>(List.of(configuration));
-                COLUMNS.forEach(metric -> row.add(mean(its, metric).stream()
-                        .mapToObj(metric::shown)
-                        .findFirst()
-                        .orElse("-")));
+                COLUMNS.forEach(metric -> row.add(ResultTable.shown(metric, mean(its, metric))));
                 row.add(its.size() + "/" + passes.get(configuration));
                 rows.add(row);
             }

@@ -6,6 +6,8 @@ import io.holdfast.loadtest.measure.LoadResult;
 import io.holdfast.loadtest.measure.Metric;
 import io.holdfast.loadtest.measure.Quantity;
 import io.holdfast.loadtest.measure.ResultFile;
+import io.holdfast.loadtest.report.ResultTable;
+import io.holdfast.loadtest.report.Shown;
 import io.holdfast.loadtest.sweep.Cliff;
 import io.holdfast.workbench.load.LoadLeg;
 import java.util.ArrayList;
@@ -39,13 +41,10 @@ public record ServerReport(
      */
     public record Judged(String variant, String cell, Metric metric, Verdict verdict) {
         String text(String reference) {
-            String change = verdict.estimate().effect().stream()
-                    .mapToObj(effect -> String.format(
-                            Locale.ROOT,
-                            "%+.1f %%",
-                            100 * Math.expm1(metric.better() == Metric.Better.HIGHER ? -effect : effect)))
-                    .findFirst()
-                    .orElse("unknown");
+            OptionalDouble effect = verdict.estimate().effect();
+            String change = metric.better() == Metric.Better.HIGHER && effect.isPresent()
+                    ? Shown.change(-effect.getAsDouble())
+                    : Shown.change(effect);
             return variant + " against " + reference + " in " + cell + ": " + verdict.headline() + ", " + metric.title()
                     + " changes by " + change + ".";
         }
@@ -144,13 +143,8 @@ public record ServerReport(
     }
 
     private static String shown(OptionalDouble value, Metric metric) {
-        if (value.isEmpty()) {
-            return "-";
-        }
         // The time of a decode step is what is compared here, so its tenths are shown.
-        return metric.equals(STEP)
-                ? String.format(Locale.ROOT, "%.1f ms", value.getAsDouble())
-                : metric.shown(value.getAsDouble());
+        return metric.equals(STEP) ? Shown.number("%.1f ms", value, "-") : ResultTable.shown(metric, value);
     }
 
     private static OptionalDouble mean(Map<String, List<LoadResult>> variants, String variant, Metric metric) {

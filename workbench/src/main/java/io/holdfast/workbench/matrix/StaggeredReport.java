@@ -1,9 +1,9 @@
 package io.holdfast.workbench.matrix;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.evidence.PairOrder;
 import io.holdfast.evidence.Verdict;
+import io.holdfast.loadtest.report.Json;
+import io.holdfast.loadtest.report.Shown;
 import io.holdfast.workbench.load.LoadLeg;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -19,7 +19,6 @@ import java.util.function.ToDoubleFunction;
 public record StaggeredReport(
         int context, List<TwoUsers> legs, Optional<Verdict> verdict, int pairs, List<String> findings) {
     private static final int FORMAT = 1;
-    private static final ObjectMapper JSON = new ObjectMapper();
 
     public StaggeredReport {
         legs = List.copyOf(legs);
@@ -128,23 +127,19 @@ public record StaggeredReport(
     private List<String> row(String name, String format, ToDoubleFunction<TwoUsers> of) {
         List<String> row = new ArrayList<>(List.of(name));
         for (Staggered.Mode mode : Staggered.Mode.values()) {
-            row.add(mean(mode, of).stream()
-                    .mapToObj(value -> String.format(Locale.ROOT, format, value))
-                    .findFirst()
-                    .orElse("-"));
+            row.add(Shown.number(format, mean(mode, of), "-"));
         }
         return row;
     }
 
     private String interleaving(Staggered.Mode mode) {
-        return legs.stream()
-                .filter(each -> each.mode() == mode)
-                .flatMapToDouble(each -> each.interleaving().stream())
-                .average()
-                .stream()
-                .mapToObj(value -> String.format(Locale.ROOT, "%.1f x", value))
-                .findFirst()
-                .orElse("-");
+        return Shown.number(
+                "%.1f x",
+                legs.stream()
+                        .filter(each -> each.mode() == mode)
+                        .flatMapToDouble(each -> each.interleaving().stream())
+                        .average(),
+                "-");
     }
 
     /** States in sentences whether serving both together helps. */
@@ -163,33 +158,38 @@ public record StaggeredReport(
 
     /** All of them as they stand in a file. */
     public static String json(List<StaggeredReport> reports) {
-        ObjectNode root = JSON.createObjectNode().put("format", FORMAT);
-        var all = root.putArray("contexts");
-        for (StaggeredReport report : reports) {
-            ObjectNode one = all.addObject().put("context_tokens", report.context);
-            report.verdict.ifPresent(verdict -> {
-                ObjectNode into = one.putObject("verdict")
-                        .put("finding", verdict.finding().name())
-                        .put("headline", verdict.headline())
-                        .put("reason", verdict.reason())
-                        .put("pairs", report.pairs);
-                verdict.estimate().effectPercent().ifPresent(percent -> into.put("wall_change_percent", percent));
-                verdict.estimate()
-                        .ci95()
-                        .ifPresent(ci -> into.putArray("wall_change_percent_ci95")
-                                .add(100 * Math.expm1(ci.low()))
-                                .add(100 * Math.expm1(ci.high())));
-            });
-            var findings = one.putArray("findings");
-            report.findings.forEach(findings::add);
-            var legs = one.putArray("legs");
-            report.legs.forEach(leg -> put(leg, legs.addObject()));
-        }
-        return root.toPrettyString() + "\n";
+        return Json.object()
+                        .put("format", FORMAT)
+                        .put(
+                                "contexts",
+                                reports.stream().map(StaggeredReport::json).toList())
+                        .text()
+                + "\n";
     }
 
-    private static void put(TwoUsers leg, ObjectNode into) {
-        into.put("id", leg.id())
+    private Json json() {
+        return Json.object()
+                .put("context_tokens", context)
+                .known(
+                        "verdict",
+                        verdict.map(of -> Json.object()
+                                .put("finding", of.finding())
+                                .put("headline", of.headline())
+                                .put("reason", of.reason())
+                                .put("pairs", pairs)
+                                .known("wall_change_percent", of.estimate().effectPercent())
+                                .known(
+                                        "wall_change_percent_ci95",
+                                        of.estimate()
+                                                .ci95()
+                                                .map(ci -> List.of(Shown.growth(ci.low()), Shown.growth(ci.high()))))))
+                .put("findings", findings)
+                .put("legs", legs.stream().map(StaggeredReport::json).toList());
+    }
+
+    private static Json json(TwoUsers leg) {
+        return Json.object()
+                .put("id", leg.id())
                 .put("mode", leg.mode().word())
                 .put("pair", leg.pair())
                 .put("user_a_ttft_ms", leg.aTtft())
@@ -198,7 +198,7 @@ public record StaggeredReport(
                 .put("user_b_ttft_from_sent_ms", leg.bTtft())
                 .put("user_b_sent_from_wall_start_ms", leg.bSentFromWall())
                 .put("wall_ms", leg.wall())
-                .put("system_tokens_per_second", leg.systemTps());
-        leg.interleaving().ifPresent(ratio -> into.put("user_a_itl_ratio_during_prefill", ratio));
+                .put("system_tokens_per_second", leg.systemTps())
+                .known("user_a_itl_ratio_during_prefill", leg.interleaving());
     }
 }

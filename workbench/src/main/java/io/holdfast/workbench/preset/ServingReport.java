@@ -4,14 +4,13 @@ import io.holdfast.loadtest.measure.LoadResult;
 import io.holdfast.loadtest.measure.Metric;
 import io.holdfast.loadtest.measure.Quantity;
 import io.holdfast.loadtest.measure.ResultFile;
-import java.util.ArrayList;
-import java.util.Collections;
-import java.util.LinkedHashSet;
+import io.holdfast.loadtest.report.Document;
+import io.holdfast.loadtest.report.MarkdownRenderer;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
+import java.util.stream.Stream;
 
 /**
  * The tables of {@link Serving} in Markdown, ready to be pasted: one of all workloads for each model, one of each
@@ -46,40 +45,45 @@ final class ServingReport {
     private ServingReport() {}
 
     static String of(List<ResultFile> models, Map<String, List<String>> remarks, Optional<String> phase) {
-        StringBuilder text = new StringBuilder("# Serving")
-                .append(phase.map(name -> ": " + name).orElse(""))
-                .append("\n\nMeasured at the client: HTTP, batching and scheduling are in all numbers. Tokens are the"
-                        + " server's count. Requests that failed are in no latency.\n");
+        Document.Builder out = Document.titled("Serving")
+                .heading(1, "Serving" + phase.map(name -> ": " + name).orElse(""))
+                .say("Measured at the client: HTTP, batching and scheduling are in all numbers. Tokens are the server's"
+                        + " count. Requests that failed are in no latency.");
         for (ResultFile model : models) {
-            text.append("\n## ")
-                    .append(model.model())
-                    .append(", all workloads\n\n")
-                    .append(row("Workload", titles()))
-                    .append(rule(COLUMNS.size()));
-            model.results().forEach(result -> text.append(row(result.workload(), cells(result))));
+            out.heading(2, model.model() + ", all workloads")
+                    .table(
+                            model.model(),
+                            with("Workload", COLUMNS.stream().map(Column::title)),
+                            model.results().stream()
+                                    .map(result -> with(result.workload(), cells(result).stream()))
+                                    .toList());
         }
-        Set<String> workloads = new LinkedHashSet<>();
-        models.forEach(model -> model.results().forEach(result -> workloads.add(result.workload())));
-        for (String workload : workloads) {
-            text.append("\n## ").append(workload).append("\n\n").append(ids(models, workload));
-            text.append(row("Metric", models.stream().map(ResultFile::model).toList()))
-                    .append(rule(models.size()));
-            for (Column column : COLUMNS) {
-                List<String> cells = new ArrayList<>();
-                for (ResultFile model : models) {
-                    cells.add(of(model, workload).map(column::cell).orElse("-"));
-                }
-                text.append(row(column.title(), cells));
-            }
-            for (String remark : remarks.getOrDefault(workload, List.of())) {
-                text.append("\n")
-                        .append(models.getLast().model())
-                        .append(": ")
-                        .append(remark)
-                        .append("\n");
-            }
-        }
-        return text.toString();
+        models.stream()
+                .flatMap(model -> model.results().stream().map(LoadResult::workload))
+                .distinct()
+                .forEach(workload -> workload(out, models, workload, remarks.getOrDefault(workload, List.of())));
+        return MarkdownRenderer.text(out.build());
+    }
+
+    private static void workload(Document.Builder out, List<ResultFile> models, String workload, List<String> remarks) {
+        out.heading(2, workload)
+                .say(ids(models, workload))
+                .table(
+                        workload,
+                        with("Metric", models.stream().map(ResultFile::model)),
+                        COLUMNS.stream()
+                                .map(column -> with(
+                                        column.title(),
+                                        models.stream()
+                                                .map(model -> of(model, workload)
+                                                        .map(column::cell)
+                                                        .orElse("-"))))
+                                .toList());
+        remarks.forEach(remark -> out.say(models.getLast().model() + ": " + remark));
+    }
+
+    private static List<String> with(String first, Stream<String> others) {
+        return Stream.concat(Stream.of(first), others).toList();
     }
 
     /** The workload's id, or that the models were not asked for the same. */
@@ -90,9 +94,8 @@ final class ServingReport {
                 .distinct()
                 .toList();
         return ids.size() == 1
-                ? "Workload id " + ids.getFirst() + ".\n\n"
-                : "The columns are of different workloads (" + String.join(", ", ids)
-                        + ") and are not to be compared.\n\n";
+                ? "Workload id " + ids.getFirst() + "."
+                : "The columns are of different workloads (" + String.join(", ", ids) + ") and are not to be compared.";
     }
 
     private static Optional<LoadResult> of(ResultFile model, String workload) {
@@ -101,19 +104,7 @@ final class ServingReport {
                 .findFirst();
     }
 
-    private static List<String> titles() {
-        return COLUMNS.stream().map(Column::title).toList();
-    }
-
     static List<String> cells(LoadResult result) {
         return COLUMNS.stream().map(column -> column.cell(result)).toList();
-    }
-
-    private static String row(String first, List<String> others) {
-        return "| " + first + " | " + String.join(" | ", others) + " |\n";
-    }
-
-    private static String rule(int columns) {
-        return "|---|" + String.join("", Collections.nCopies(columns, "---:|")) + "\n";
     }
 }

@@ -37,7 +37,7 @@ final class SuiteMarkdownTest {
                                 + " | 25.0 % | 0 |")
                 .contains("Nothing: every request of every leg was answered.", "* api: completions");
         assertThat(suite.experiments())
-                .contains("## `baseline`\n\nLoad a load, 1 of 1 requests answered")
+                .contains("## baseline\n\nLoad a load, 1 of 1 requests answered")
                 .contains("|  | value | measured by |")
                 .contains("| TTFT P50 | 86 ms | the client's clock |")
                 .contains("| cached share | 25.0 % | the server's usage counts |")
@@ -63,8 +63,8 @@ final class SuiteMarkdownTest {
 
         assertThat(suite.isWhole()).isFalse();
         assertThat(suite.finalReport())
-                .contains("**PARTIAL: 1 of 3 legs (33.3 %), the last of them `a`**", "## Missing\n\n* `b`\n* `c`\n");
-        assertThat(suite.experiments()).contains("* `b`\n* `c`\n");
+                .contains("**PARTIAL: 1 of 3 legs (33.3 %), the last of them a**", "## Missing\n\n* b\n* c\n");
+        assertThat(suite.experiments()).contains("* b\n* c\n");
     }
 
     @Test
@@ -80,9 +80,9 @@ final class SuiteMarkdownTest {
         assertThat(suite.hasFailed()).isTrue();
         assertThat(suite.finalReport())
                 .containsSubsequence(
-                        "* **High** `b2/warm/pass1`: 1 of 1 requests failed, EMPTY",
-                        "* **High** `b2/warm/pass2`",
-                        "* **Medium** `b1/warm/pass2`",
+                        "* **High** b2/warm/pass1: 1 of 1 requests failed, EMPTY",
+                        "* **High** b2/warm/pass2",
+                        "* **Medium** b1/warm/pass2",
                         "* 1/2  b1/warm",
                         "* 2/2  b2/warm  (passing beside it: b2/cold)");
     }
@@ -105,7 +105,7 @@ final class SuiteMarkdownTest {
                         Optional.of("the server ended")));
 
         assertThat(suite.hasFailed()).isTrue();
-        assertThat(suite.finalReport()).contains("* **High** `a`: the server ended");
+        assertThat(suite.finalReport()).contains("* **High** a: the server ended");
         assertThat(suite.experiments()).contains("It ended early: the server ended.");
     }
 

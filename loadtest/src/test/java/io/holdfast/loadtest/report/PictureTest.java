@@ -1,14 +1,19 @@
-package io.holdfast.app.workbench;
+package io.holdfast.loadtest.report;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import io.holdfast.loadtest.report.Document.Axis;
+import io.holdfast.loadtest.report.Document.Plot;
+import io.holdfast.loadtest.report.Document.Point;
+import io.holdfast.loadtest.report.Document.Series;
+import io.holdfast.loadtest.report.Document.Shape;
 import java.io.ByteArrayInputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.NavigableMap;
-import java.util.TreeMap;
+import java.util.Locale;
+import java.util.stream.Stream;
 import javax.xml.parsers.DocumentBuilderFactory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -17,14 +22,15 @@ import org.w3c.dom.Document;
 import org.w3c.dom.Element;
 import org.w3c.dom.NodeList;
 
-final class ReplayPlotTest {
-    private static final NavigableMap<Integer, Double> LRU = curve(0.05, 0.08, 0.2, 0.36);
-    private static final NavigableMap<Integer, Double> PINS = curve(0.09, 0.13, 0.22, 0.36);
-    private static final NavigableMap<Integer, Double> OPTIMUM = curve(0.24, 0.31, 0.366, 0.366);
+/** Curves as a picture in a file of its own. */
+final class PictureTest {
+    private static final Series LRU = curve("LRU", "a", 0.05, 0.08, 0.2, 0.36);
+    private static final Series PINS = curve("holdfast", "b", 0.09, 0.13, 0.22, 0.36);
+    private static final Series OPTIMUM = curve("optimum", "c", 0.24, 0.31, 0.366, 0.366);
 
     @Test
     void curves_riseWithWhatWasFound_andToTheRightWithCapacity() throws Exception {
-        Document svg = parsed(plot("conversation").svg());
+        Document svg = parsed(picture("conversation"));
         List<List<double[]>> curves = points(svg);
         assertThat(curves).hasSize(3);
         for (List<double[]> curve : curves) {
@@ -51,17 +57,14 @@ final class ReplayPlotTest {
     /** Viewers that are no browsers paint everything black where a colour is a variable. */
     @Test
     void colours_areWrittenOut() {
-        assertThat(plot("conversation").svg()).doesNotContain("var(").contains("fill: #ffffff");
+        assertThat(picture("conversation")).doesNotContain("var(").contains("fill: #ffffff");
     }
 
     @ParameterizedTest
     @ValueSource(doubles = {0, 0.001, 0.36, 1})
     void names_standApartAndInside_whereCurvesEndTogether(double end) throws Exception {
-        Document svg = parsed(new ReplayPlot("t", "blocks")
-                .lru(curve(0, end))
-                .policy("holdfast", curve(0, end))
-                .optimum(curve(0, end))
-                .svg());
+        Document svg = parsed(
+                picture("t", curve("LRU", "a", 0, end), curve("holdfast", "b", 0, end), curve("optimum", "c", 0, end)));
         List<Double> names = new ArrayList<>();
         for (Element text : elements(svg, "text")) {
             double y = Double.parseDouble(text.getAttribute("y"));
@@ -80,7 +83,7 @@ final class ReplayPlotTest {
 
     @Test
     void oneCapacity_isADot() throws Exception {
-        Document svg = parsed(new ReplayPlot("t", "blocks").lru(curve(0.3)).svg());
+        Document svg = parsed(picture("t", curve("LRU", "a", 0.3)));
         assertThat(points(svg).getFirst()).hasSize(1);
         assertThat(points(svg).getFirst().getFirst()).satisfies(place -> {
             assertThat(place[0]).isBetween(64.0, 610.0);
@@ -91,7 +94,7 @@ final class ReplayPlotTest {
 
     @Test
     void picture_needsNothingElse_andKnowsTheDark() throws Exception {
-        String svg = plot("a <b> & \"c\" \u0001").svg();
+        String svg = picture("a <b> & \"c\" \u0001");
         Document parsed = parsed(svg);
         assertThat(elements(parsed, "title").getFirst().getTextContent()).isEqualTo("a <b> & \"c\" ?");
         assertThat(svg.replace("http://www.w3.org/2000/svg", ""))
@@ -101,25 +104,37 @@ final class ReplayPlotTest {
 
     @Test
     void longName_isCutAtItsBegin() throws Exception {
-        Document svg = parsed(plot("x".repeat(300) + "end").svg());
+        Document svg = parsed(picture("x".repeat(300) + "end"));
         assertThat(elements(svg, "text").getFirst().getTextContent())
                 .hasSize(81)
                 .startsWith("…")
                 .endsWith("end");
     }
 
-    private static ReplayPlot plot(String title) {
-        return new ReplayPlot(title, "blocks").lru(LRU).policy("holdfast", PINS).optimum(OPTIMUM);
+    private static String picture(String title) {
+        return picture(title, LRU, PINS, OPTIMUM);
     }
 
-    private static NavigableMap<Integer, Double> curve(double... ratios) {
-        NavigableMap<Integer, Double> curve = new TreeMap<>();
+    private static String picture(String title, Series... curves) {
+        List<Point> all =
+                Stream.of(curves).flatMap(curve -> curve.points().stream()).toList();
+        double last = curves[0].points().getLast().x();
+        return Svg.picture(new Plot(
+                title,
+                "",
+                Axis.logarithmic("blocks", 900, 1.1 * last, "%,.0f"),
+                Axis.upTo("found, %", all.stream().mapToDouble(Point::y).max().orElse(0), "%.0f"),
+                List.of(curves)));
+    }
+
+    private static Series curve(String name, String style, double... ratios) {
+        List<Point> points = new ArrayList<>();
         int capacity = 1_000;
         for (double ratio : ratios) {
-            curve.put(capacity, ratio);
+            points.add(new Point(capacity, 100 * ratio, String.format(Locale.ROOT, "%.1f %%", 100 * ratio)));
             capacity *= 3;
         }
-        return curve;
+        return new Series(name, style, Shape.LINE, points);
     }
 
     private static Document parsed(String svg) throws Exception {
