@@ -17,7 +17,7 @@ import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.journal.RunHeader;
 import io.holdfast.loadtest.journal.Statistic;
 import io.holdfast.loadtest.run.LoadTestRun;
-import io.holdfast.loadtest.run.LoadTestSettings;
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.run.Progress;
 import io.holdfast.loadtest.run.RunEnvironment;
 import io.holdfast.loadtest.run.RunPlan;
@@ -186,7 +186,7 @@ public final class AbOptions {
         Map<String, String> values = new TreeMap<>(level);
         values.keySet().removeAll(LoadOptions.OF_A_LEVEL);
         boolean freshLegs = started.isPerLeg();
-        LoadTestSettings settings = settings(
+        LoadTestPlan settings = settings(
                 kept(new RunAgain(server, behind, shape, arrivals, flush.path(), ask.ca(), arm.kept()).options()),
                 load.concurrency(level, arrivals, shape.floodRequests()),
                 plan.design(freshLegs, arm.server().isPresent()));
@@ -211,7 +211,7 @@ public final class AbOptions {
             if (Files.exists(file)) {
                 return LoadTestRun.resume(environment, workload, file, progress);
             }
-            LoadTestSettings settings = planned(ab, workload, tested, environment, asked, false, told);
+            LoadTestPlan settings = planned(ab, workload, tested, environment, asked, false, told);
             sayWhatIsKnown(environment, ab.shape(), told);
             sayWhatIsFewer(settings.concurrency(), ab.shape().floodRequests(), told);
             bench.tell(tested.warm());
@@ -228,7 +228,7 @@ public final class AbOptions {
         });
     }
 
-    private LoadTestSettings planned(
+    private LoadTestPlan planned(
             Ab ab,
             Workload workload,
             HttpEngine tested,
@@ -239,8 +239,8 @@ public final class AbOptions {
         tested.beginLife();
         boolean flushes = flush.path().isPresent()
                 || (tested.facts().family() == Family.SGLANG && tested.flush().isEmpty());
-        LoadTestSettings on = BedOptions.recorded(ab.settings(), ab.server(), started.wrapper());
-        LoadTestSettings settings = flushes
+        LoadTestPlan on = BedOptions.recorded(ab.settings(), ab.server(), started.wrapper());
+        LoadTestPlan settings = flushes
                 ? on
                 : on.toBuilder()
                         .salt(new Salt(new SplittableRandom().nextLong()))
@@ -290,7 +290,7 @@ public final class AbOptions {
             Arrivals arrivals,
             ArmOptions.Way way,
             Map<String, String> values,
-            LoadTestSettings settings) {
+            LoadTestPlan settings) {
         Workload workload(long seed) {
             return IdlePrefixFlood.workload(
                     seed,
@@ -310,8 +310,8 @@ public final class AbOptions {
         return with;
     }
 
-    private LoadTestSettings settings(Map<String, String> options, int concurrency, Design design) {
-        LoadTestSettings.Builder settings = plan.on(LoadTestSettings.defaults().toBuilder(), design)
+    private LoadTestPlan settings(Map<String, String> options, int concurrency, Design design) {
+        LoadTestPlan.Builder settings = plan.on(LoadTestPlan.defaults().toBuilder(), design)
                 .seed(load.seed())
                 .concurrency(concurrency)
                 .holdSlot(Duration.ofMillis(Optional.ofNullable(holdSlotMillis).orElse(USUAL_SLOT_MILLIS)))

@@ -5,7 +5,7 @@ import io.holdfast.app.cli.OptionValues;
 import io.holdfast.app.cli.TimeSpan;
 import io.holdfast.loadtest.journal.RunHeader;
 import io.holdfast.loadtest.run.AroundLegs;
-import io.holdfast.loadtest.run.LoadTestSettings;
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.workbench.bed.EnvironmentRecord;
 import io.holdfast.workbench.bed.LegCommands;
@@ -138,7 +138,7 @@ public final class BedOptions {
     }
 
     /** The same settings with what the run is measured on, once its server is there. */
-    public static LoadTestSettings recorded(LoadTestSettings settings, URI server, Optional<String> profiler) {
+    public static LoadTestPlan recorded(LoadTestPlan settings, URI server, Optional<String> profiler) {
         Map<String, String> options = new TreeMap<>(settings.options());
         options.putAll(
                 EnvironmentRecord.of(MachineTools.ofThisProcess(), server).options(RunHeader.ENVIRONMENT));

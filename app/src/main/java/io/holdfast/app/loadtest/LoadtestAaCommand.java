@@ -9,7 +9,7 @@ import io.holdfast.loadtest.client.HttpSettings;
 import io.holdfast.loadtest.client.ServerUnit;
 import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.run.LoadTestRun;
-import io.holdfast.loadtest.run.LoadTestSettings;
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.run.RunEnvironment;
 import io.holdfast.loadtest.run.RunPlan;
 import io.holdfast.loadtest.workload.Arrivals;
@@ -143,7 +143,7 @@ public final class LoadtestAaCommand implements Callable<Integer> {
         }
         Arrivals arrivals = load.arrivals();
         FloodShape shape = load.shape(floodRequests, floodTokens);
-        LoadTestSettings settings = settings(
+        LoadTestPlan settings = settings(
                 started.kept(new RunAgain(server, List.of(), shape, arrivals, flush.path(), ask.ca(), ArmOptions.none())
                         .options()),
                 arrivals);
@@ -183,8 +183,8 @@ public final class LoadtestAaCommand implements Callable<Integer> {
         });
     }
 
-    private LoadTestSettings settings(Map<String, String> options, Arrivals arrivals) {
-        LoadTestSettings.Builder settings = LoadTestSettings.defaults().toBuilder()
+    private LoadTestPlan settings(Map<String, String> options, Arrivals arrivals) {
+        LoadTestPlan.Builder settings = LoadTestPlan.defaults().toBuilder()
                 .rounds(pairs)
                 .seed(load.seed())
                 .concurrency(load.concurrency(arrivals, floodRequests))

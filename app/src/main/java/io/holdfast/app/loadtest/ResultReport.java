@@ -20,7 +20,7 @@ import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.EngineShare;
 import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.loadtest.run.ArmSwitch;
-import io.holdfast.loadtest.run.LoadTestSettings;
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.run.RunPlan;
 import io.holdfast.loadtest.workload.Arrivals;
 import java.io.PrintWriter;
@@ -56,7 +56,7 @@ public final class ResultReport {
             URI server,
             HttpSettings asked,
             ArmSwitch arms,
-            LoadTestSettings settings,
+            LoadTestPlan settings,
             RunPlan plan,
             Arrivals arrivals,
             boolean flushes,

@@ -26,7 +26,7 @@ import io.holdfast.loadtest.client.ServerUnit;
 import io.holdfast.loadtest.journal.EngineFacts.Family;
 import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.run.LoadTestRun;
-import io.holdfast.loadtest.run.LoadTestSettings;
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.run.Progress;
 import io.holdfast.loadtest.run.RunEnvironment;
 import io.holdfast.loadtest.run.RunPlan;
@@ -300,8 +300,8 @@ final class LoadtestPinPocCommand implements Callable<Integer> {
                                     : CompletionRoute.OPENAI_CHAT)),
                     () -> HttpEngine.firstModel(stage.server(), flushed, bench.clock()));
             return bench.with(unit, asked, stage.way(), (tested, environment) -> {
-                LoadTestSettings its = PinPoc.settings(step, seed.seed(), !withoutBurnIn, repeatPairs);
-                LoadTestSettings settings = BedOptions.recorded(
+                LoadTestPlan its = PinPoc.settings(step, seed.seed(), !withoutBurnIn, repeatPairs);
+                LoadTestPlan settings = BedOptions.recorded(
                         its.toBuilder().options(started.kept(its.options())).build(),
                         stage.server(),
                         started.wrapper());
@@ -328,7 +328,7 @@ final class LoadtestPinPocCommand implements Callable<Integer> {
     }
 
     private void measure(
-            Stage stage, RunEnvironment environment, Workload workload, LoadTestSettings settings, Progress progress) {
+            Stage stage, RunEnvironment environment, Workload workload, LoadTestPlan settings, Progress progress) {
         Path journal = stage.journal();
         boolean resumes = Files.exists(journal);
         if (stage.step().kind() == PinPoc.Kind.AA_CONTROL) {

@@ -193,7 +193,6 @@ public final class HtmlReport {
         page.line("<dl>");
         page.entry("server", header.unit());
         header.client().entrySet().stream()
-                .filter(entry -> !entry.getKey().equals(RunHeader.SALT))
                 .sorted(Map.Entry.comparingByKey())
                 .forEach(entry -> page.entry(entry.getKey(), entry.getValue()));
         page.entry("engine", header.engine().text());

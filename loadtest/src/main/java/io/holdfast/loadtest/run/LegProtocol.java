@@ -1,5 +1,6 @@
 package io.holdfast.loadtest.run;
 
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.evidence.PairOrder;
 import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.FlushReceipt;
@@ -50,12 +51,12 @@ final class LegProtocol {
     private final ArmSwitch arms;
     private final RunClock clock;
     private final Workload workload;
-    private final LoadTestSettings settings;
+    private final LoadTestPlan settings;
     private final Duration patience;
     private final RunStop stop;
     private final Watcher watcher;
 
-    LegProtocol(RunEnvironment environment, Workload workload, LoadTestSettings settings, Watcher watcher) {
+    LegProtocol(RunEnvironment environment, Workload workload, LoadTestPlan settings, Watcher watcher) {
         this(environment, workload, settings, settings.holdSlot(), watcher);
     }
 
@@ -66,7 +67,7 @@ final class LegProtocol {
     LegProtocol(
             RunEnvironment environment,
             Workload workload,
-            LoadTestSettings settings,
+            LoadTestPlan settings,
             Duration patience,
             Watcher watcher) {
         this.patience = patience;

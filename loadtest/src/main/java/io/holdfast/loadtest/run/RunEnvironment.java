@@ -1,5 +1,7 @@
 package io.holdfast.loadtest.run;
 
+import java.util.Map;
+
 /**
  * Parts that a load test works with and does not own.
  *
@@ -7,11 +9,18 @@ package io.holdfast.loadtest.run;
  * @param clock the engine's records are stamped by it
  * @param stop who may ask it to end
  * @param around what goes on beside legs
+ * @param measuredOn machine, GPUs and versions for the record, by name
  */
-public record RunEnvironment(EngineUnderTest engine, ArmSwitch arms, RunClock clock, RunStop stop, AroundLegs around) {
+public record RunEnvironment(
+        EngineUnderTest engine,
+        ArmSwitch arms,
+        RunClock clock,
+        RunStop stop,
+        AroundLegs around,
+        Map<String, String> measuredOn) {
     /** Creates an environment with nothing beside its legs. */
     public RunEnvironment(EngineUnderTest engine, ArmSwitch arms, RunClock clock, RunStop stop) {
-        this(engine, arms, clock, stop, AroundLegs.none());
+        this(engine, arms, clock, stop, AroundLegs.none(), Map.of());
     }
 
     /** Creates an environment for a run of this thread that nobody stops. */
@@ -20,6 +29,6 @@ public record RunEnvironment(EngineUnderTest engine, ArmSwitch arms, RunClock cl
     }
 
     public RunEnvironment with(AroundLegs value) {
-        return new RunEnvironment(engine, arms, clock, stop, value);
+        return new RunEnvironment(engine, arms, clock, stop, value, measuredOn);
     }
 }

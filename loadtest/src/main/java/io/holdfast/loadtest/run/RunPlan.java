@@ -1,5 +1,6 @@
 package io.holdfast.loadtest.run;
 
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.evidence.Design;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.journal.FlushReceipt;
@@ -33,7 +34,7 @@ public record RunPlan(int pairs, int legs, long requests, long tokens, Duration 
     private static final long NANOS = 1_000_000_000;
 
     /** Plans a load test with a verdict; where its data is looked at more than once, up to the last look. */
-    public static RunPlan of(RunEnvironment environment, Workload workload, LoadTestSettings settings) {
+    public static RunPlan of(RunEnvironment environment, Workload workload, LoadTestPlan settings) {
         return of(environment, workload, settings, settings.design().round().size() * settings.rounds());
     }
 
@@ -41,7 +42,7 @@ public record RunPlan(int pairs, int legs, long requests, long tokens, Duration 
      * Waits until the engine is ready and tries what the legs of A/A pairs will ask of it. What cannot work is said
      * here, in one sentence, before anything is measured.
      */
-    public static RunPlan ofControls(RunEnvironment environment, Workload workload, LoadTestSettings settings) {
+    public static RunPlan ofControls(RunEnvironment environment, Workload workload, LoadTestPlan settings) {
         return of(
                 environment,
                 workload,
@@ -49,7 +50,7 @@ public record RunPlan(int pairs, int legs, long requests, long tokens, Duration 
                 settings.rounds());
     }
 
-    private static RunPlan of(RunEnvironment environment, Workload workload, LoadTestSettings settings, int pairs) {
+    private static RunPlan of(RunEnvironment environment, Workload workload, LoadTestPlan settings, int pairs) {
         environment.engine().beginLife();
         environment.arms().prepare();
         if (settings.salt().isEmpty()) {
@@ -84,7 +85,7 @@ public record RunPlan(int pairs, int legs, long requests, long tokens, Duration 
     }
 
     /** Sends one wave of each kind of request, under way together as they will be; returns what each of a kind took. */
-    private static Map<Role, Double> trial(RunEnvironment environment, Workload workload, LoadTestSettings settings) {
+    private static Map<Role, Double> trial(RunEnvironment environment, Workload workload, LoadTestPlan settings) {
         Map<Role, List<LoadRequest>> waves = new EnumMap<>(Role.class);
         for (Phase phase : workload.phases(TRIAL_LEG)) {
             List<LoadRequest> wave = waves.computeIfAbsent(kind(phase), role -> new ArrayList<>());

@@ -9,7 +9,7 @@ import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.analysis.ControlResult;
 import io.holdfast.loadtest.arm.Arms;
 import io.holdfast.loadtest.run.LoadTestRun;
-import io.holdfast.loadtest.run.LoadTestSettings;
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.run.Progress;
 import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.loadtest.run.RunEnvironment;
@@ -40,7 +40,7 @@ final class ControlsOverHttpTest {
             .withDecodeMillis(1);
     private static final EmulatorSettings VLLM =
             SGLANG.withKind(new EmulatorSettings.Kind.Vllm(VllmSettings.defaults()));
-    private static final LoadTestSettings SETTINGS = LoadTestSettings.defaults().toBuilder()
+    private static final LoadTestPlan SETTINGS = LoadTestPlan.defaults().toBuilder()
             .rounds(4)
             .concurrency(4)
             .burnIn(false)

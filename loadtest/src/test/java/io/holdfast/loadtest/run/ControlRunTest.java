@@ -1,5 +1,6 @@
 package io.holdfast.loadtest.run;
 
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -35,7 +36,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** A/A runs against a server that can be told to misbehave. */
 final class ControlRunTest {
     private static final Workload WORKLOAD = IdlePrefixFlood.workload(1, new FloodShape(64, 8, 3, 80, 1, 1, 1, 1));
-    private static final LoadTestSettings SETTINGS = LoadTestSettings.defaults().toBuilder()
+    private static final LoadTestPlan SETTINGS = LoadTestPlan.defaults().toBuilder()
             .rounds(5)
             .concurrency(2)
             .burnIn(false)
@@ -44,7 +45,7 @@ final class ControlRunTest {
             .slotTolerance(Duration.ofSeconds(60))
             .salt(new Salt(7))
             .build();
-    private static final LoadTestSettings FLUSHING = LoadTestSettings.defaults().toBuilder()
+    private static final LoadTestPlan FLUSHING = LoadTestPlan.defaults().toBuilder()
             .rounds(4)
             .concurrency(2)
             .burnIn(false)
@@ -213,7 +214,7 @@ final class ControlRunTest {
         return folder.resolve("aa.jsonl");
     }
 
-    private ControlResult run(LoadTestSettings settings) {
+    private ControlResult run(LoadTestPlan settings) {
         return with(environment -> LoadTestRun.controls(environment, WORKLOAD, settings, journal(), events::add));
     }
 

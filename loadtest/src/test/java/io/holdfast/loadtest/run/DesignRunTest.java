@@ -48,7 +48,7 @@ final class DesignRunTest {
     private static VirtualExperiment of(Design design) {
         VirtualExperiment its = EVEN.with(settings -> settings.design(design));
         return design == Design.FRESH_LEGS
-                ? its.with(settings -> settings.options(Map.of(RunHeader.RESTART_PER, RunHeader.LEG)))
+                ? its.with(settings -> settings.freshLegs(true))
                         .withArms(engine -> {
                             engine.servePinnedLegsAt(EVEN.speed());
                             return Arms.pinRoute(engine);

@@ -1,5 +1,6 @@
 package io.holdfast.loadtest.run;
 
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -32,7 +33,7 @@ import org.junit.jupiter.api.Test;
 
 final class LegProtocolTest {
     private static final Workload WORKLOAD = IdlePrefixFlood.workload(1, new FloodShape(64, 8, 3, 40, 2, 2, 1, 3));
-    private static final LoadTestSettings SETTINGS = LoadTestSettings.defaults().toBuilder()
+    private static final LoadTestPlan SETTINGS = LoadTestPlan.defaults().toBuilder()
             .concurrency(2)
             .holdSlot(Duration.ofMillis(50))
             .build();

@@ -128,7 +128,7 @@ final class ResumeTest {
     @Test
     void runWithAServerForEachLeg_isResumedToTheSamePlan() throws IOException {
         VirtualExperiment servers = EXPERIMENT
-                .with(settings -> settings.burnIn(false).options(Map.of(RunHeader.ARM_SERVER, "")))
+                .with(settings -> settings.burnIn(false).freshLegs(true))
                 .withArms(engine -> {
                     engine.servePinnedLegsAt(new Speed(20, 10_000, 1_000, 1));
                     return Arms.anotherServer("serve --faster");

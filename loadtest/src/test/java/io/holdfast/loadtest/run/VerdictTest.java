@@ -99,7 +99,7 @@ final class VerdictTest {
                     engine.servePinnedLegsAt(new Speed(20, 10_000, 1_000, 1));
                     return Arms.anotherServer("serve --faster");
                 })
-                .with(settings -> settings.options(Map.of(RunHeader.ARM_SERVER, "")));
+                .with(settings -> settings.freshLegs(true));
         assertThat(findings(SOME, faster, result -> {
                     assertThat(result.serverProcesses()).isEqualTo(24);
                     assertThat(result.verdict().withOrderBias()).isFalse();
