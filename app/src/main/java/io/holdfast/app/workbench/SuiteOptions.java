@@ -6,7 +6,6 @@ import io.holdfast.app.cli.OptionValues;
 import io.holdfast.app.cli.StopOnSignal;
 import io.holdfast.app.cli.TerminalText;
 import io.holdfast.app.cli.TimeSpan;
-import io.holdfast.app.loadtest.ArmOptions;
 import io.holdfast.app.loadtest.AskOptions;
 import io.holdfast.app.loadtest.AskedServer;
 import io.holdfast.app.loadtest.DetailOptions;
@@ -508,7 +507,7 @@ final class SuiteOptions {
             Api chosen = asks.of(server, asked.model().on(http, Optional::empty), bench.clock());
             HttpSettings flushed = flush.on(asks.on(http, chosen));
             HttpSettings named = asked.model().on(flushed, () -> HttpEngine.firstModel(server, flushed, bench.clock()));
-            return bench.with(unit, named, ArmOptions.Way.none(), (engine, environment) -> {
+            return bench.with(unit, named, (engine, environment) -> {
                 if (warmUps != null && warmUps == 0) {
                     engine.withoutTrial();
                 }

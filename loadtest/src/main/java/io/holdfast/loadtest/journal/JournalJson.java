@@ -56,6 +56,10 @@ final class JournalJson {
         }
     }
 
+    static JsonNode tree(Object content) {
+        return MAPPER.valueToTree(content);
+    }
+
     static <T> T read(String line, Class<T> type) throws IOException {
         return MAPPER.readValue(line, type);
     }

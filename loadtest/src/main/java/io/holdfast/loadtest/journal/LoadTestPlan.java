@@ -4,7 +4,9 @@ import io.holdfast.evidence.Criteria;
 import io.holdfast.evidence.CrossoverPlan;
 import io.holdfast.evidence.Design;
 import io.holdfast.loadtest.LoadTestException;
+import io.holdfast.loadtest.workload.Arrivals;
 import io.holdfast.loadtest.workload.FloodShape;
+import io.holdfast.loadtest.workload.IdlePrefixFlood;
 import io.holdfast.loadtest.workload.LoadRequest;
 import io.holdfast.loadtest.workload.Salt;
 import io.holdfast.loadtest.workload.Workload;
@@ -104,6 +106,28 @@ public record LoadTestPlan(
         public Target {
             engines = List.copyOf(engines);
         }
+
+        /** Returns the same at another address. */
+        public Target at(URI address) {
+            return new Target(address, engines, shape, arrivals, arm, flushPath, ca);
+        }
+    }
+
+    /** Returns what is asked; refuses a run of which a journal says too little to ask the same again. */
+    public Target targetAgain() {
+        return target.orElseThrow(
+                () -> new LoadTestException("The journal's run was not begun by 'loadtest run' or 'loadtest aa', so it"
+                        + " says too little to be resumed; begin a new run."));
+    }
+
+    /** Draws the requests of the run; a recorded trace of arrivals is read now. */
+    public Workload workload() {
+        Target its = targetAgain();
+        return IdlePrefixFlood.workload(
+                seed,
+                its.shape(),
+                Arrivals.of(its.arrivals()),
+                1 + design.round().getFirst().legs());
     }
 
     /** Draws the order of the pairs. */
@@ -113,7 +137,9 @@ public record LoadTestPlan(
 
     /** Returns all numbers that the run is judged by, the first of them first. */
     public List<Statistic> judgedBy() {
-        return Stream.concat(Stream.of(statistic), alsoJudged.stream()).distinct().toList();
+        return Stream.concat(Stream.of(statistic), alsoJudged.stream())
+                .distinct()
+                .toList();
     }
 
     /** Number of legs of each life, with that which is not measured. */

@@ -31,7 +31,8 @@ final class OlderHeader {
         this.test = header.objectNode();
         header.path("options")
                 .properties()
-                .forEach(option -> options.put(option.getKey(), option.getValue().asText()));
+                .forEach(
+                        option -> options.put(option.getKey(), option.getValue().asText()));
     }
 
     static void renew(ObjectNode header, CrossoverPlan plan) {
@@ -45,21 +46,16 @@ final class OlderHeader {
         test.put("design", plan.design().name()).put("rounds", plan.rounds().size());
         test.set("looks", header.path("plan").path("looks"));
         for (String name : List.of(
-                "seed",
-                "concurrency",
-                "burnIn",
-                "rehearsal",
-                "statistic",
-                "criteria",
-                "slotAdapts",
-                "repeatPairs")) {
+                "seed", "concurrency", "burnIn", "rehearsal", "statistic", "criteria", "slotAdapts", "repeatPairs")) {
             Optional.ofNullable(header.remove(name)).ifPresent(value -> test.set(name, value));
         }
         span("holdSlot", header.remove("slotMillis"));
         span("slotTolerance", header.remove("toleranceMillis"));
         ArrayNode others = test.putArray("alsoJudged");
         words("also-judge", ",").forEach(others::add);
-        test.put("pauseAfterFlush", Duration.ofMillis(number("pause-after-flush-ms")).toString());
+        test.put(
+                "pauseAfterFlush",
+                Duration.ofMillis(number("pause-after-flush-ms")).toString());
         test.put("mostTime", options.containsKey("max-duration-ms") ? millis("max-duration-ms") : null);
         JsonNode salt = header.path("client") instanceof ObjectNode client ? client.remove("salt") : null;
         test.putNull("salt");
@@ -118,8 +114,7 @@ final class OlderHeader {
         } else if (hold.equals("keep-warm")) {
             arm.put("kind", hold).put("every", number("touch-every"));
         } else {
-            arm.put("kind", "engine")
-                    .put("means", hold.toUpperCase(Locale.ROOT).replace('-', '_'));
+            arm.put("kind", "engine").put("means", hold.toUpperCase(Locale.ROOT).replace('-', '_'));
         }
     }
 

@@ -90,9 +90,8 @@ final class RunCommand {
 
     /** The options of a run with arms. */
     private static List<String> plan(RunHeader header, ArmPlan arm) {
-        List<String> words = new ArrayList<>(List.of(arm.options().stream()
-                .map(RunCommand::quoted)
-                .collect(Collectors.joining(" "))));
+        List<String> words = new ArrayList<>(
+                List.of(arm.options().stream().map(RunCommand::quoted).collect(Collectors.joining(" "))));
         switch (header.plan().design()) {
             case NORMAL -> words.add("--order normal");
             case REVERSED -> words.add("--order reversed");

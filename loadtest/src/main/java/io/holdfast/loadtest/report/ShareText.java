@@ -73,9 +73,10 @@ public record ShareText(RunHeader header, String finding, Optional<String> hardw
 
     private String software() {
         return "Engine " + header.engine().text() + "; asked by holdfast loadtest, "
-                + new TreeMap<>(header.client()).entrySet().stream()
-                        .map(entry -> entry.getKey() + " " + entry.getValue())
-                        .collect(Collectors.joining(", "))
+                + new TreeMap<>(header.client())
+                        .entrySet().stream()
+                                .map(entry -> entry.getKey() + " " + entry.getValue())
+                                .collect(Collectors.joining(", "))
                 + ".";
     }
 

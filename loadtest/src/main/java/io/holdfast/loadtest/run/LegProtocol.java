@@ -1,11 +1,11 @@
 package io.holdfast.loadtest.run;
 
-import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.evidence.PairOrder;
 import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.FlushReceipt;
 import io.holdfast.loadtest.journal.HoldReceipt;
 import io.holdfast.loadtest.journal.LegRecord;
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.journal.ReleaseReceipt;
 import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.journal.ServerLog;
@@ -65,11 +65,7 @@ final class LegProtocol {
      *     found
      */
     LegProtocol(
-            RunEnvironment environment,
-            Workload workload,
-            LoadTestPlan settings,
-            Duration patience,
-            Watcher watcher) {
+            RunEnvironment environment, Workload workload, LoadTestPlan settings, Duration patience, Watcher watcher) {
         this.patience = patience;
         this.engine = environment.engine();
         this.arms = environment.arms();

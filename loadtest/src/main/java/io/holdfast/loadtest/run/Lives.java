@@ -99,8 +99,10 @@ final class Lives {
         progress.on(started(life));
         watch.pairBegins();
         // While the slot is yet to be found, calls have the time that they take.
-        LegProtocol protocol =
-                protocol(life == 0 && state.test().slotAdapts() ? REHEARSED_CALL : state.test().holdSlot());
+        LegProtocol protocol = protocol(
+                life == 0 && state.test().slotAdapts()
+                        ? REHEARSED_CALL
+                        : state.test().holdSlot());
         List<LegRecord> legs = new ArrayList<>();
         Optional<String> another = Optional.empty();
         for (PlannedLeg planned : state.header().legsOf(life)) {
@@ -146,8 +148,7 @@ final class Lives {
     }
 
     private void tell(LegRecord leg) {
-        LegRecord shown =
-                UntoldZeros.of(state.header(), List.of(leg)).legs().getFirst();
+        LegRecord shown = UntoldZeros.of(state.header(), List.of(leg)).legs().getFirst();
         progress.on(new LegFinished(
                 shown,
                 leg.probeMillis(),

@@ -71,11 +71,7 @@ public final class LoadTestRun {
     private final Progress progress;
 
     private LoadTestRun(
-            RunEnvironment environment,
-            Workload workload,
-            LoadTestPlan test,
-            CrossoverPlan plan,
-            Progress progress) {
+            RunEnvironment environment, Workload workload, LoadTestPlan test, CrossoverPlan plan, Progress progress) {
         this.environment = environment;
         this.workload = workload;
         this.test = test;
@@ -182,8 +178,7 @@ public final class LoadTestRun {
     /** Writes down what became of the pair that was under way when the last process ended. */
     private void writeResumed(Journal journal, Journal.Contents before, Optional<LegRecord> toRepeat) {
         toRepeat.ifPresentOrElse(
-                leg -> journal.repeatPair(
-                        leg.life(), Lives.reason(new Gates(before.header()).surroundings(leg))),
+                leg -> journal.repeatPair(leg.life(), Lives.reason(new Gates(before.header()).surroundings(leg))),
                 () -> {
                     if (before.legsOfNextLife() > 0) {
                         journal.voidPair(
@@ -233,7 +228,8 @@ public final class LoadTestRun {
             throw new LoadTestException("A prefix of " + prefix + " tokens is not longer than one page of " + page
                     + " tokens, so nothing of it could be held for sure; use a longer one.");
         }
-        long longest = workload.longestRequest() + test.salt().map(salt -> Salt.tokens()).orElse(0);
+        long longest = workload.longestRequest()
+                + test.salt().map(salt -> Salt.tokens()).orElse(0);
         long accepted = Math.min(
                 facts.longestPrompt().orElse(Long.MAX_VALUE),
                 facts.capacityTokens().orElse(Long.MAX_VALUE));

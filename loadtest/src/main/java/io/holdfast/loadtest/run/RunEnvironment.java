@@ -28,7 +28,8 @@ public record RunEnvironment(
         this(engine, arms, clock, new RunStop(Thread.currentThread()));
     }
 
-    public RunEnvironment with(AroundLegs value) {
-        return new RunEnvironment(engine, arms, clock, stop, value, measuredOn);
+    /** Returns the environment with something beside its legs, and with what the run is measured on. */
+    public RunEnvironment with(AroundLegs beside, Map<String, String> machine) {
+        return new RunEnvironment(engine, arms, clock, stop, beside, machine);
     }
 }

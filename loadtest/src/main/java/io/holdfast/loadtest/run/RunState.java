@@ -61,8 +61,7 @@ final class RunState {
      * @param toRepeat a leg of the pair that its surroundings voided when the last process ended, if so
      */
     static RunState of(Journal.Contents before, Optional<LegRecord> toRepeat, long began) {
-        RunState state =
-                new RunState(before.header(), LoadTestPlan.of(before), before.lifeOrder(), began);
+        RunState state = new RunState(before.header(), LoadTestPlan.of(before), before.lifeOrder(), began);
         before.legs().stream()
                 .filter(leg ->
                         toRepeat.isEmpty() || leg.life() != toRepeat.get().life())
@@ -78,7 +77,8 @@ final class RunState {
         }
         state.keepToLookAt(before.legs().subList(0, state.standing));
         for (int look = 1;
-                look < state.plan().allLooks().size() && state.livesThatCount() >= state.plan().livesAt(look);
+                look < state.plan().allLooks().size()
+                        && state.livesThatCount() >= state.plan().livesAt(look);
                 look++) {
             state.legsPlanned = state.legsUpTo(look + 1);
         }
@@ -126,7 +126,9 @@ final class RunState {
 
     /** Estimates the time for the rest from the legs so far; unknown before the first leg. */
     Optional<Duration> left(long now) {
-        return measured == 0 ? Optional.empty() : Optional.of(since(now).dividedBy(measured).multipliedBy(legsLeft()));
+        return measured == 0
+                ? Optional.empty()
+                : Optional.of(since(now).dividedBy(measured).multipliedBy(legsLeft()));
     }
 
     /** Notes that measuring begins only now. */
@@ -209,7 +211,8 @@ final class RunState {
     }
 
     private String look(int number) {
-        Result result = Analysis.of(new Journal.Contents(header, toLookAt, order.lives(), List.of(), 0, true, List.of()));
+        Result result =
+                Analysis.of(new Journal.Contents(header, toLookAt, order.lives(), List.of(), 0, true, List.of()));
         decided = Analysis.isDecided(result);
         legsPlanned = legsUpTo(decided ? number : number + 1);
         List<Integer> looks = plan().looks();

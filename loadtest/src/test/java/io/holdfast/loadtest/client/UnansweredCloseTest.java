@@ -6,10 +6,10 @@ import io.holdfast.evidence.CacheProof.Answer;
 import io.holdfast.evidence.Finding;
 import io.holdfast.loadtest.analysis.Result;
 import io.holdfast.loadtest.arm.Arms;
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.journal.ReleaseReceipt;
 import io.holdfast.loadtest.run.ArmSwitch;
 import io.holdfast.loadtest.run.LoadTestRun;
-import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.run.Progress;
 import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.loadtest.run.RunEnvironment;
@@ -105,8 +105,7 @@ final class UnansweredCloseTest {
     }
 
     /** @param drops which closes, counted from 1, are not answered */
-    private Result run(
-            IntPredicate drops, UnaryOperator<LoadTestPlan.Builder> change, StubEngine.Script otherwise) {
+    private Result run(IntPredicate drops, UnaryOperator<LoadTestPlan.Builder> change, StubEngine.Script otherwise) {
         RunClock clock = new SteadyClock();
         try (StubEngine stub = StubEngine.start(vertx, PREFIX)) {
             stub.serverInfo = "{\"page_size\":16,\"max_total_num_tokens\":200,\"version\":\"stub\","

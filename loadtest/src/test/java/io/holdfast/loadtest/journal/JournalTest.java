@@ -175,8 +175,7 @@ final class JournalTest {
                         new ArmPlan.KeepWarm(2),
                         Optional.empty(),
                         Optional.of(Path.of("/etc/ca.pem"))));
-        assertThat(test.judgedBy())
-                .containsExactly(Statistic.PROBE_P50, Statistic.PROBE_P95, Statistic.PROBE_MEAN);
+        assertThat(test.judgedBy()).containsExactly(Statistic.PROBE_P50, Statistic.PROBE_P95, Statistic.PROBE_MEAN);
         assertThat(test.mostTime()).contains(Duration.ofMinutes(90));
         assertThat(test.freshLegs()).isTrue();
         assertThat(test.profiler()).contains("nsys profile");
@@ -250,7 +249,8 @@ final class JournalTest {
         assertThat(lines).noneMatch(line -> line.contains("arrivals") || line.contains("serverLog"));
         Files.write(file, lines);
         assertThat(Journal.read(file).legs()).isEqualTo(legs);
-        assertThat(Journal.read(file).header().workload()).isEqualTo(Legs.header().workload());
+        assertThat(Journal.read(file).header().workload())
+                .isEqualTo(Legs.header().workload());
     }
 
     @Test
@@ -472,13 +472,14 @@ final class JournalTest {
     }
 
     private static String olderHead(int format, String options) {
-        return "{\"run\":{\"format\":" + format + ",\"startedAt\":\"2026-11-21T00:00:00Z\",\"client\":{\"java\":\"25\","
-                + "\"model\":\"a model\"},\"workload\":{\"id\":\"w\",\"name\":\"a flood\",\"seed\":1,\"prefixTokens\":64,"
+        return "{\"run\":{\"format\":" + format
+                + ",\"startedAt\":\"2026-11-21T00:00:00Z\",\"client\":{\"java\":\"25\",\"model\":\"a"
+                + " model\"},\"workload\":{\"id\":\"w\",\"name\":\"a flood\",\"seed\":1,\"prefixTokens\":64,"
                 + "\"pressureTokens\":404,\"arrivals\":\"closed\"},\"plan\":{\"rounds\":[[\"AA\",\"BP\",\"PB\"],"
                 + "[\"AA\",\"BP\",\"PB\"],[\"AA\",\"BP\",\"PB\"],[\"AA\",\"BP\",\"PB\"]],\"looks\":[]},\"seed\":42,"
                 + "\"concurrency\":2,\"burnIn\":true,\"rehearsal\":false,\"statistic\":\"PROBE_P50\","
-                + "\"criteria\":{\"delta\":0.04879016416943205,\"alpha\":0.05,\"minimumPerOrder\":4},\"slotMillis\":150,"
-                + "\"toleranceMillis\":50,\"unit\":\"a unit\",\"freshLives\":true,\"holder\":\"a holder\","
+                + "\"criteria\":{\"delta\":0.04879016416943205,\"alpha\":0.05,\"minimumPerOrder\":4},\"slotMillis\":150,\"toleranceMillis\":50,\"unit\":\"a"
+                + " unit\",\"freshLives\":true,\"holder\":\"a holder\","
                 + "\"claimsHold\":true,\"engine\":{\"family\":\"SGLANG\",\"pageTokens\":4,\"capacityTokens\":300,"
                 + "\"longestPrompt\":null,\"version\":null},"
                 + (format == 4 ? "" : "\"repeatPairs\":0,\"slotAdapts\":false,")

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.client.HttpSettings;
-import io.holdfast.loadtest.journal.Statistic;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 

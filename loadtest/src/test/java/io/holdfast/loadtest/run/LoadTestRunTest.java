@@ -1,6 +1,5 @@
 package io.holdfast.loadtest.run;
 
-import io.holdfast.loadtest.journal.LoadTestPlan;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -17,6 +16,7 @@ import io.holdfast.loadtest.client.ServerUnit;
 import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.HoldReceipt;
 import io.holdfast.loadtest.journal.LegRecord;
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.testing.SteadyClock;
 import io.holdfast.loadtest.testing.StubEngine;
 import io.holdfast.loadtest.testing.StubHolder;

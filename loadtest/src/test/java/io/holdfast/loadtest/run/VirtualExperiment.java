@@ -1,9 +1,9 @@
 package io.holdfast.loadtest.run;
 
-import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.analysis.ControlResult;
 import io.holdfast.loadtest.analysis.Result;
 import io.holdfast.loadtest.arm.Arms;
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.workload.Arrivals;
 import io.holdfast.loadtest.workload.FloodShape;
 import io.holdfast.loadtest.workload.IdlePrefixFlood;

@@ -67,11 +67,7 @@ public final class Legs {
                 "a holder",
                 true,
                 new EngineFacts(
-                        Family.SGLANG,
-                        OptionalInt.of(4),
-                        OptionalLong.of(300),
-                        OptionalLong.empty(),
-                        Optional.empty()),
+                        Family.SGLANG, OptionalInt.of(4), OptionalLong.of(300), OptionalLong.empty(), Optional.empty()),
                 Map.of());
     }
 
