@@ -118,7 +118,7 @@ class LoadtestBedTest {
         assertThat(told.code()).as(told.err()).isEqualTo(ExitCode.CHECK_FAILED);
         JsonNode verdict = new ObjectMapper().readTree(told.out()).path("verdict");
         assertThat(verdict.toString()).contains("INVALID", "The legs were profiled: the server ran under");
-        assertThat(Journal.read(journal()).header().profiler()).contains(wrapper);
+        assertThat(Journal.read(journal()).header().test().profiler()).contains(wrapper);
         try (Stream<String> arguments = Files.lines(folder.resolve("nsys.arguments"))) {
             assertThat(arguments.limit(7))
                     .containsExactly(

@@ -8,22 +8,27 @@ import io.holdfast.app.cli.ExitCode;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.evidence.CrossoverPlan;
 import io.holdfast.evidence.Design;
+import io.holdfast.loadtest.journal.ArmPlan;
 import io.holdfast.loadtest.journal.Journal;
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.journal.RunHeader;
+import io.holdfast.loadtest.journal.Statistic;
 import io.holdfast.loadtest.report.ShareText;
 import io.holdfast.loadtest.sweep.SweepPlan;
+import io.holdfast.loadtest.workload.FloodShape;
 import io.vertx.core.Vertx;
 import java.io.IOException;
+import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SplittableRandom;
-import java.util.TreeMap;
 import java.util.stream.Stream;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipFile;
@@ -159,23 +164,80 @@ class LoadtestBundleTest {
     @Test
     void commandOfEveryKindOfRun_isOneThatIsUnderstood() throws IOException {
         RunHeader ab = Journal.read(journal).header();
-        for (Map<String, String> options : List.of(
-                Map.of("hold", "keep-warm", "touch-every", "3", "ca", "/a folder/ca.pem"),
-                Map.of("hold", "sidecar", "sidecar", "http://127.0.0.1:9", "engine-id", "a"),
-                Map.of("hold", "none"),
-                Map.of("hold", "none", "engine", "http://127.0.0.1:2 http://127.0.0.1:3"),
-                Map.of("arm-command", "", "arm-claims-hold", ""),
-                Map.of("arm-server-command", "", "max-duration-ms", "5400000"),
-                Map.of("hold", "automatic", "learn-cycles", "2", "learn-texts", "6", "arrivals", "poisson:20"),
-                Map.of("hold", "session", "restart-per", "leg", "server-wrapper", "nsys profile -o 'a b'"),
-                Map.of("hold", "none", "also-judge", "PROBE_MEAN,WHOLE_MEAN", "flush-path", "/reset"))) {
+        LoadTestPlan.Target its = ab.test().target().orElseThrow();
+        FloodShape learning = its.shape().withLearning(2, 6);
+        List<URI> none = List.of();
+        List<URI> two = List.of(URI.create("http://127.0.0.1:2"), URI.create("http://127.0.0.1:3"));
+        ArmPlan nothing = ArmPlan.none();
+        ArmPlan session = new ArmPlan.ByEngine(ArmPlan.Means.SESSION);
+        ArmPlan sidecar = new ArmPlan.Beside(URI.create("http://127.0.0.1:9"), "a", false);
+        ArmPlan automatic = new ArmPlan.Beside(URI.create("http://127.0.0.1:9"), "a", true);
+        Optional<Path> ca = Optional.of(Path.of("/a folder/ca.pem"));
+        LoadTestPlan plain = ab.test().toBuilder()
+                .repeatPairs(0)
+                .target(target(its, none, its.shape(), "closed", nothing, Optional.empty(), Optional.empty()))
+                .build();
+        for (LoadTestPlan test : List.of(
+                with(plain, target(its, none, its.shape(), "closed", new ArmPlan.KeepWarm(3), Optional.empty(), ca)),
+                with(plain, target(its, none, its.shape(), "closed", sidecar, Optional.empty(), Optional.empty())),
+                plain,
+                with(plain, target(its, two, its.shape(), "closed", nothing, Optional.empty(), Optional.empty())),
+                with(
+                        plain,
+                        target(
+                                its,
+                                none,
+                                its.shape(),
+                                "closed",
+                                new ArmPlan.Commands(true),
+                                Optional.empty(),
+                                Optional.empty())),
+                with(
+                                plain,
+                                target(
+                                        its,
+                                        none,
+                                        its.shape(),
+                                        "closed",
+                                        new ArmPlan.AnotherServer(),
+                                        Optional.empty(),
+                                        Optional.empty()))
+                        .toBuilder()
+                        .freshLegs(true)
+                        .mostTime(Duration.ofMinutes(90))
+                        .build(),
+                with(plain, target(its, none, learning, "poisson:20", automatic, Optional.empty(), Optional.empty())),
+                with(plain, target(its, none, its.shape(), "closed", session, Optional.empty(), Optional.empty()))
+                        .toBuilder()
+                        .freshLegs(true)
+                        .profiler(Optional.of("nsys profile -o 'a b'"))
+                        .build(),
+                with(plain, target(its, none, its.shape(), "closed", nothing, Optional.of("/reset"), Optional.empty()))
+                        .toBuilder()
+                        .alsoJudged(List.of(Statistic.PROBE_MEAN, Statistic.WHOLE_MEAN))
+                        .build())) {
             for (Design design : Design.values()) {
                 // An A/A has no arm, and is at one server.
-                if (design != Design.CONTROLS || options.equals(Map.of("hold", "none"))) {
-                    parse(reproduced(ab, design, options), design == Design.CONTROLS ? "aa" : "ab");
+                if (design != Design.CONTROLS || test.equals(plain)) {
+                    parse(reproduced(ab, design, test), design == Design.CONTROLS ? "aa" : "ab");
                 }
             }
         }
+    }
+
+    private static LoadTestPlan with(LoadTestPlan test, LoadTestPlan.Target target) {
+        return test.toBuilder().target(target).build();
+    }
+
+    private static LoadTestPlan.Target target(
+            LoadTestPlan.Target like,
+            List<URI> engines,
+            FloodShape shape,
+            String arrivals,
+            ArmPlan arm,
+            Optional<String> flushPath,
+            Optional<Path> ca) {
+        return new LoadTestPlan.Target(like.server(), engines, shape, arrivals, arm, flushPath, ca);
     }
 
     private static void parse(String text, String command) throws IOException {
@@ -184,34 +246,10 @@ class LoadtestBundleTest {
         Holdfast.commandLine(CommandLine.defaultFactory()).parseArgs(words.toArray(String[]::new));
     }
 
-    private static String reproduced(RunHeader header, Design design, Map<String, String> more) {
-        Map<String, String> options = new TreeMap<>(header.options());
-        if (!more.containsKey("hold")) {
-            options.remove("hold");
-        }
-        options.putAll(more);
-        RunHeader its = new RunHeader(
-                header.format(),
-                header.startedAt(),
-                header.client(),
-                header.workload(),
-                CrossoverPlan.draw(design, design == Design.BLOCKS ? 4 : 2, new SplittableRandom(1)),
-                header.seed(),
-                header.concurrency(),
-                header.burnIn(),
-                header.rehearsal(),
-                header.statistic(),
-                header.criteria(),
-                header.slotMillis(),
-                header.toleranceMillis(),
-                header.unit(),
-                header.freshLives(),
-                header.holder(),
-                header.claimsHold(),
-                header.engine(),
-                0,
-                design == Design.CROSSOVER,
-                options);
+    private static String reproduced(RunHeader header, Design design, LoadTestPlan test) {
+        RunHeader its = header.of(
+                        CrossoverPlan.draw(design, design == Design.BLOCKS ? 4 : 2, new SplittableRandom(1)), true)
+                .with(test.toBuilder().slotAdapts(design == Design.CROSSOVER).build());
         return new ShareText(its, "nothing", Optional.empty(), List.of()).reproduce("x.zip");
     }
 

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import io.holdfast.app.cli.ExitCode;
 import io.holdfast.app.loadtest.ServerOptions;
 import io.holdfast.loadtest.journal.Journal;
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -17,9 +18,9 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine;
 
 /** Servers that the load test starts and ends itself. */
 class LoadtestServerTest {
@@ -175,9 +176,9 @@ class LoadtestServerTest {
         CommandRun told = aa(command, join(asked, "--server-wrapper", "nice -n 1"));
         assertThat(told.code()).as(told.err()).isEqualTo(ExitCode.INCONCLUSIVE);
         Path journal = folder.resolve("aa.jsonl");
-        assertThat(Journal.read(journal).header().options())
-                .containsEntry("restart-per", "leg")
-                .containsEntry("server-wrapper", "nice -n 1");
+        LoadTestPlan test = Journal.read(journal).header().test();
+        assertThat(test.freshLegs()).isTrue();
+        assertThat(test.profiler()).contains("nice -n 1");
         List<String> lines = Files.readAllLines(journal);
         Files.write(journal, lines.subList(0, 3));
         assertThat(CommandRun.by("loadtest", "status", journal.toString()).out())

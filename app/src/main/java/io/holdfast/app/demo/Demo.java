@@ -9,8 +9,8 @@ import io.holdfast.loadtest.analysis.Result;
 import io.holdfast.loadtest.client.HttpEngine;
 import io.holdfast.loadtest.client.HttpSettings;
 import io.holdfast.loadtest.client.SidecarHolder;
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.run.LoadTestRun;
-import io.holdfast.loadtest.run.LoadTestSettings;
 import io.holdfast.loadtest.run.Progress;
 import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.loadtest.run.RunEnvironment;
@@ -128,7 +128,7 @@ public final class Demo {
 
     private Result test(Vertx vertx, DemoScenario scenario, Progress progress) {
         Workload workload = IdlePrefixFlood.workload(settings.seed(), scenario.shape());
-        LoadTestSettings test = LoadTestSettings.defaults().toBuilder()
+        LoadTestPlan test = LoadTestPlan.defaults().toBuilder()
                 .rounds(settings.rounds())
                 .seed(settings.seed())
                 .concurrency(CONCURRENCY)

@@ -1,42 +1,26 @@
 package io.holdfast.app.loadtest;
 
 import io.holdfast.app.cli.CommandException;
-import io.holdfast.app.cli.ExitCode;
 import io.holdfast.app.cli.ModelOptions;
 import io.holdfast.app.cli.ServerAddress;
 import io.holdfast.app.cli.TerminalText;
 import io.holdfast.app.cli.TimeSpan;
 import io.holdfast.evidence.Design;
-import io.holdfast.loadtest.analysis.Result;
-import io.holdfast.loadtest.client.CompletionRoute;
-import io.holdfast.loadtest.client.HttpEngine;
 import io.holdfast.loadtest.client.HttpSettings;
-import io.holdfast.loadtest.client.ServerUnit;
-import io.holdfast.loadtest.journal.EngineFacts.Family;
-import io.holdfast.loadtest.journal.Journal;
-import io.holdfast.loadtest.journal.RunHeader;
+import io.holdfast.loadtest.journal.ArmPlan;
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.journal.Statistic;
-import io.holdfast.loadtest.run.LoadTestRun;
-import io.holdfast.loadtest.run.LoadTestSettings;
-import io.holdfast.loadtest.run.Progress;
-import io.holdfast.loadtest.run.RunEnvironment;
-import io.holdfast.loadtest.run.RunPlan;
+import io.holdfast.loadtest.session.Asking;
+import io.holdfast.loadtest.session.LoadTestSession.Emptying;
 import io.holdfast.loadtest.workload.Arrivals;
 import io.holdfast.loadtest.workload.FloodShape;
-import io.holdfast.loadtest.workload.IdlePrefixFlood;
-import io.holdfast.loadtest.workload.Salt;
-import io.holdfast.loadtest.workload.Workload;
 import java.io.PrintWriter;
 import java.net.URI;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.SplittableRandom;
 import java.util.TreeMap;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -73,12 +57,8 @@ public final class AbOptions {
     @Mixin
     private FlushOptions flush = new FlushOptions();
 
-    @Option(
-            names = "--route",
-            paramLabel = "NAME",
-            description = "${COMPLETION-CANDIDATES} (default: SGLANG_GENERATE for an SGLang, OPENAI_COMPLETIONS for a"
-                    + " vLLM or where a hold goes by token ids, otherwise OPENAI_TEXT).")
-    private @Nullable CompletionRoute route;
+    @Mixin
+    private RouteOption route = new RouteOption();
 
     @Mixin
     private ModelOptions model = new ModelOptions();
@@ -164,9 +144,9 @@ public final class AbOptions {
 
     AbOptions() {}
 
-    /** What a run begins with, all of it checked: nothing was asked of a server yet. */
-    Ab ab() {
-        return ab(Map.of());
+    /** The run that was asked for. */
+    AskedTest test() {
+        return test(Map.of());
     }
 
     /**
@@ -175,170 +155,48 @@ public final class AbOptions {
      * @param level values in place of those of the options, by their names without hyphens before them; any other name is
      *     one in braces of the server's command
      */
-    Ab ab(Map<String, String> level) {
+    AskedTest test(Map<String, String> level) {
         bed.check();
         URI server = server();
-        FloodShape shape = shape(level);
-        Arrivals arrivals = load.arrivals(level);
         List<URI> behind = behind();
-        ArmOptions.Way way = arm.way(shape.floodRequests(), !behind.isEmpty());
-        Optional.ofNullable(route).ifPresent(way::refuseTextFor);
+        Arrivals arrivals = load.arrivals(level);
+        FloodShape sizes = load.shape(level, floodRequests, floodTokens);
+        ArmPlan its = arm.plan(sizes.floodRequests(), !behind.isEmpty());
+        FloodShape shape = learning(sizes, its);
+        boolean anotherServer = its instanceof ArmPlan.AnotherServer;
+        Design design = plan.design(started.isPerLeg(), anotherServer);
+        LoadTestPlan.Builder test = plan.on(LoadTestPlan.defaults().toBuilder(), design)
+                .seed(load.seed())
+                .concurrency(load.concurrency(level, arrivals, shape.floodRequests()))
+                .holdSlot(Duration.ofMillis(Optional.ofNullable(holdSlotMillis).orElse(USUAL_SLOT_MILLIS)))
+                .slotAdapts(holdSlotMillis == null)
+                .repeatPairs(repeatPairs)
+                .statistic(statistic)
+                .alsoJudged(alsoJudged)
+                .rehearsal(true)
+                .freshLegs(anotherServer || started.isPerLeg())
+                // A process that serves one leg is burned in before that one.
+                .burnIn(!anotherServer && !started.isPerLeg())
+                .profiler(started.wrapper())
+                .target(new LoadTestPlan.Target(server, behind, shape, arrivals.text(), its, flush.path(), ask.ca()));
+        Optional.ofNullable(mostTime)
+                .map(text -> TimeSpan.parse("--max-duration", text, Duration.ofSeconds(1)))
+                .ifPresent(test::mostTime);
         Map<String, String> values = new TreeMap<>(level);
         values.keySet().removeAll(LoadOptions.OF_A_LEVEL);
-        boolean freshLegs = started.isPerLeg();
-        LoadTestSettings settings = settings(
-                kept(new RunAgain(server, behind, shape, arrivals, flush.path(), ask.ca(), arm.kept()).options()),
-                load.concurrency(level, arrivals, shape.floodRequests()),
-                plan.design(freshLegs, arm.server().isPresent()));
-        return new Ab(server, behind, shape, arrivals, way, values, settings);
+        return new AskedTest(
+                test.build(),
+                arm.commands(),
+                new Asking(flush.on(ask.on(HttpSettings.defaults(), System.getenv())), route.of(its), model.name()),
+                Emptying.WHERE_POSSIBLE,
+                started,
+                bed,
+                values);
     }
 
     /** What has to be written again to go on with a run. */
     String again() {
         return ask.again() + arm.again() + started.again();
-    }
-
-    /**
-     * One run, or the rest of one.
-     *
-     * @param file its journal; where there is one already, the run goes on
-     * @param told what is going on, for people
-     */
-    Result run(Ab ab, Path file, LoadtestBench bench, Progress progress, PrintWriter told) {
-        Workload workload = ab.workload(load.seed());
-        return at(ab, file, bench, (tested, without, asked) -> {
-            RunEnvironment environment = without.with(bed.around(ab.server(), file, bench));
-            if (Files.exists(file)) {
-                return LoadTestRun.resume(environment, workload, file, progress);
-            }
-            LoadTestSettings settings = planned(ab, workload, tested, environment, asked, false, told);
-            sayWhatIsKnown(environment, ab.shape(), told);
-            sayWhatIsFewer(settings.concurrency(), ab.shape().floodRequests(), told);
-            bench.tell(tested.warm());
-            return LoadTestRun.run(environment, workload, settings, file, progress);
-        });
-    }
-
-    /** Says what a run would send and about how long it would take, by a few requests; none of it is sent. */
-    int plan(Ab ab, Path file, LoadtestBench bench, boolean json, PrintWriter out) {
-        Workload workload = ab.workload(load.seed());
-        return at(ab, file, bench, (tested, environment, asked) -> {
-            planned(ab, workload, tested, environment, asked, json, out);
-            return ExitCode.OK;
-        });
-    }
-
-    private LoadTestSettings planned(
-            Ab ab,
-            Workload workload,
-            HttpEngine tested,
-            RunEnvironment environment,
-            HttpSettings asked,
-            boolean json,
-            PrintWriter told) {
-        tested.beginLife();
-        boolean flushes = flush.path().isPresent()
-                || (tested.facts().family() == Family.SGLANG && tested.flush().isEmpty());
-        LoadTestSettings on = BedOptions.recorded(ab.settings(), ab.server(), started.wrapper());
-        LoadTestSettings settings = flushes
-                ? on
-                : on.toBuilder()
-                        .salt(new Salt(new SplittableRandom().nextLong()))
-                        .build();
-        RunPlan planned = RunPlan.of(environment, workload, settings);
-        if (json) {
-            ControlReport.printPlan(ab.server(), asked, planned, ab.arrivals(), flushes, true, told);
-        } else {
-            ResultReport.printPlan(
-                    ab.server(), asked, environment.arms(), settings, planned, ab.arrivals(), flushes, told);
-        }
-        return settings;
-    }
-
-    /** What is done with the server and the arm once both are there. */
-    private interface Work<T> {
-        T run(HttpEngine tested, RunEnvironment environment, HttpSettings asked);
-    }
-
-    private <T> T at(Ab ab, Path file, LoadtestBench bench, Work<T> work) {
-        HttpSettings flushed = flush.on(ask.on(HttpSettings.defaults(), System.getenv()));
-        try (ServerUnit unit =
-                started.unit(ab.server(), model.name(), arm.server(), ab.behind(), ab.values(), file, bench)) {
-            if (Files.exists(file)) {
-                started.refuseAnother(unit, Journal.read(file).header());
-            }
-            unit.restart();
-            Family family = HttpEngine.family(unit.engines().getFirst(), flushed, bench.clock());
-            HttpSettings asked = model.whereAsked(
-                    ab.server(),
-                    flushed.withRoute(
-                            Optional.ofNullable(route).orElseGet(() -> ab.way().routeFor(family))),
-                    bench.clock());
-            return bench.with(unit, asked, ab.way(), (tested, without) -> work.run(tested, without, asked));
-        }
-    }
-
-    /**
-     * A run before it begins.
-     *
-     * @param values for names in braces of the server's command, beside those of the options
-     */
-    record Ab(
-            URI server,
-            List<URI> behind,
-            FloodShape shape,
-            Arrivals arrivals,
-            ArmOptions.Way way,
-            Map<String, String> values,
-            LoadTestSettings settings) {
-        Workload workload(long seed) {
-            return IdlePrefixFlood.workload(
-                    seed,
-                    shape,
-                    arrivals,
-                    1 + settings.design().round().getFirst().legs());
-        }
-    }
-
-    private Map<String, String> kept(Map<String, String> options) {
-        Map<String, String> with = started.kept(options);
-        if (!alsoJudged.isEmpty()) {
-            with.put(
-                    RunHeader.ALSO_JUDGE,
-                    alsoJudged.stream().map(Statistic::name).collect(Collectors.joining(",")));
-        }
-        return with;
-    }
-
-    private LoadTestSettings settings(Map<String, String> options, int concurrency, Design design) {
-        LoadTestSettings.Builder settings = plan.on(LoadTestSettings.defaults().toBuilder(), design)
-                .seed(load.seed())
-                .concurrency(concurrency)
-                .holdSlot(Duration.ofMillis(Optional.ofNullable(holdSlotMillis).orElse(USUAL_SLOT_MILLIS)))
-                .slotAdapts(holdSlotMillis == null)
-                .repeatPairs(repeatPairs)
-                .statistic(statistic)
-                .rehearsal(true)
-                // A process that serves one leg is burned in before that one.
-                .burnIn(arm.server().isEmpty() && !started.isPerLeg())
-                .options(options);
-        Optional.ofNullable(mostTime)
-                .map(text -> TimeSpan.parse("--max-duration", text, Duration.ofSeconds(1)))
-                .ifPresent(settings::mostTime);
-        return settings.build();
-    }
-
-    /** What will come to nothing is better known before it is measured. */
-    private static void sayWhatIsKnown(RunEnvironment environment, FloodShape shape, PrintWriter beside) {
-        environment.engine().facts().capacityTokens().stream()
-                .filter(capacity -> environment.arms().claimsHold() && shape.floodDemand() <= capacity)
-                .forEach(capacity -> TerminalText.plain(beside)
-                        .paragraph(
-                                "  note: ",
-                                "A flood of " + shape.floodDemand() + " tokens does not exceed the cache of " + capacity
-                                        + ", so the baseline can hardly lose its prefix; press Ctrl-C and make the"
-                                        + " flood larger, or expect NO_EXPOSURE."));
-        beside.flush();
     }
 
     /** A flood has no more under way than it has requests, whatever was asked for. */
@@ -355,10 +213,9 @@ public final class AbOptions {
         }
     }
 
-    private FloodShape shape(Map<String, String> level) {
-        FloodShape shape = load.shape(level, floodRequests, floodTokens);
-        int learned = Optional.ofNullable(learnCycles).orElse(arm.learns() ? USUAL_LEARN_CYCLES : 0);
-        if (arm.learns() && learned < 1) {
+    private FloodShape learning(FloodShape shape, ArmPlan its) {
+        int learned = Optional.ofNullable(learnCycles).orElse(its.learns() ? USUAL_LEARN_CYCLES : 0);
+        if (its.learns() && learned < 1) {
             throw new CommandException("--learn-cycles is " + learned
                     + ", and what this arm holds it learns from traffic before its hold step; write 1 or more.");
         }

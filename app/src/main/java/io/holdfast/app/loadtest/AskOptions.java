@@ -90,7 +90,7 @@ public final class AskOptions {
     }
 
     /** Those of a run that is resumed. */
-    HttpSettings again(HttpSettings http, Map<String, String> environment, RunHeader header, RunAgain run) {
+    HttpSettings again(HttpSettings http, Map<String, String> environment, RunHeader header) {
         Map<String, String> given = own();
         String missing = names(header.client().getOrDefault(RunHeader.HEADERS, ""))
                 .filter(name -> !given.containsKey(name))
@@ -99,7 +99,8 @@ public final class AskOptions {
             throw new CommandException("The run sent the header " + missing
                     + ", and what was in it is in no journal; write it again, by --header 'NAME: VALUE'.");
         }
-        HttpSettings asked = on(http, environment, ca().or(run::ca));
+        HttpSettings asked =
+                on(http, environment, ca().or(() -> header.test().targetAgain().ca()));
         return header.client().containsKey(RunHeader.ENDS) ? asked.endingWithTheModel() : asked;
     }
 

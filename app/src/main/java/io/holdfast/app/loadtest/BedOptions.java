@@ -3,10 +3,9 @@ package io.holdfast.app.loadtest;
 import io.holdfast.app.cli.CommandException;
 import io.holdfast.app.cli.OptionValues;
 import io.holdfast.app.cli.TimeSpan;
-import io.holdfast.loadtest.journal.RunHeader;
 import io.holdfast.loadtest.run.AroundLegs;
-import io.holdfast.loadtest.run.LoadTestSettings;
 import io.holdfast.loadtest.run.RunClock;
+import io.holdfast.loadtest.session.LoadTestSession.Bed;
 import io.holdfast.workbench.bed.EnvironmentRecord;
 import io.holdfast.workbench.bed.LegCommands;
 import io.holdfast.workbench.bed.LegSampler;
@@ -20,7 +19,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
@@ -92,8 +90,12 @@ public final class BedOptions {
         return period;
     }
 
-    /** What goes on beside the legs of a run, whose journal is that. */
-    AroundLegs around(URI server, Path journal, LoadtestBench bench) {
+    /** What goes on beside the legs of a run, whose journal is that, and what it is measured on. */
+    Bed of(URI server, Path journal, LoadtestBench bench) {
+        return new Bed(around(server, journal, bench), () -> measuredOn(server));
+    }
+
+    private AroundLegs around(URI server, Path journal, LoadtestBench bench) {
         Path log = Path.of(journal + ".leg-commands.log");
         AroundLegs commands = before == null && after == null
                 ? AroundLegs.none()
@@ -137,12 +139,8 @@ public final class BedOptions {
                 .orElseGet(MachineTools::ofThisProcess);
     }
 
-    /** The same settings with what the run is measured on, once its server is there. */
-    public static LoadTestSettings recorded(LoadTestSettings settings, URI server, Optional<String> profiler) {
-        Map<String, String> options = new TreeMap<>(settings.options());
-        options.putAll(
-                EnvironmentRecord.of(MachineTools.ofThisProcess(), server).options(RunHeader.ENVIRONMENT));
-        profiler.ifPresent(wrapper -> options.put(RunHeader.PROFILER, wrapper));
-        return settings.toBuilder().options(options).build();
+    /** Looks at what a run is measured on, once its server is there. */
+    public static Map<String, String> measuredOn(URI server) {
+        return EnvironmentRecord.of(MachineTools.ofThisProcess(), server).values();
     }
 }

@@ -1,30 +1,20 @@
 package io.holdfast.app.loadtest;
 
 import io.holdfast.app.cli.CommandException;
-import io.holdfast.app.cli.ExitCode;
-import io.holdfast.loadtest.analysis.ControlResult;
+import io.holdfast.evidence.Design;
 import io.holdfast.loadtest.client.CompletionRoute;
-import io.holdfast.loadtest.client.HttpEngine;
 import io.holdfast.loadtest.client.HttpSettings;
-import io.holdfast.loadtest.client.ServerUnit;
-import io.holdfast.loadtest.journal.Journal;
-import io.holdfast.loadtest.run.LoadTestRun;
-import io.holdfast.loadtest.run.LoadTestSettings;
-import io.holdfast.loadtest.run.RunEnvironment;
-import io.holdfast.loadtest.run.RunPlan;
+import io.holdfast.loadtest.journal.ArmPlan;
+import io.holdfast.loadtest.journal.LoadTestPlan;
+import io.holdfast.loadtest.session.ArmCommands;
+import io.holdfast.loadtest.session.Asking;
+import io.holdfast.loadtest.session.LoadTestSession.Emptying;
 import io.holdfast.loadtest.workload.Arrivals;
 import io.holdfast.loadtest.workload.FloodShape;
-import io.holdfast.loadtest.workload.IdlePrefixFlood;
-import io.holdfast.loadtest.workload.Salt;
-import io.holdfast.loadtest.workload.Workload;
-import java.io.PrintWriter;
 import java.net.URI;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.SplittableRandom;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -127,64 +117,15 @@ public final class LoadtestAaCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        output.check();
         URI server = asked.server();
         if (pairs < 1 || pairs > MOST_PAIRS) {
             throw new CommandException("--pairs is 1 to " + MOST_PAIRS + ", not " + pairs + ".");
         }
         bed.check();
-        Path file = journal.file("aa");
-        if (!planOnly) {
-            JournalOptions.checkFolder(file);
-            Journal.refuseExisting(file);
-            if (output.isBackground()) {
-                return output.begin(spec.commandLine(), file, journal.isNamed(), () -> Files.exists(file));
-            }
-        }
         Arrivals arrivals = load.arrivals();
         FloodShape shape = load.shape(floodRequests, floodTokens);
-        LoadTestSettings settings = settings(
-                started.kept(new RunAgain(server, List.of(), shape, arrivals, flush.path(), ask.ca(), ArmOptions.none())
-                        .options()),
-                arrivals);
-        Workload workload = IdlePrefixFlood.workload(load.seed(), shape, arrivals);
-        HttpSettings http = ask.on(HttpSettings.defaults().withRoute(api.route), System.getenv());
-        HttpSettings flushed = flush.on(http);
-        PrintWriter out = spec.commandLine().getOut();
-        PrintWriter beside = output.beside(spec.commandLine());
-        return LoadtestBench.untilStopped(out, beside, output, file, ask.again() + started.again(), bench -> {
-            try (ServerUnit unit =
-                    started.unit(server, asked.model().name(), Optional.empty(), List.of(), Map.of(), file, bench)) {
-                unit.restart();
-                HttpSettings named =
-                        asked.model().on(flushed, () -> HttpEngine.firstModel(server, flushed, bench.clock()));
-                return bench.with(unit, named, ArmOptions.Way.none(), (engine, without) -> {
-                    RunEnvironment environment = without.with(bed.around(server, file, bench));
-                    RunPlan plan = RunPlan.ofControls(environment, workload, settings);
-                    if (planOnly) {
-                        ControlReport.printPlan(
-                                server, named, plan, arrivals, flush.path().isPresent(), output.isJson(), out);
-                        return ExitCode.OK;
-                    }
-                    ControlReport.printPlan(
-                            server, named, plan, arrivals, flush.path().isPresent(), false, beside);
-                    beside.flush();
-                    bench.tell(engine.warm());
-                    ControlResult result = LoadTestRun.controls(
-                            environment,
-                            workload,
-                            BedOptions.recorded(settings, server, started.wrapper()),
-                            file,
-                            output.progress(spec.commandLine(), bench.clock()));
-                    beside.println("The journal is " + file + ".");
-                    return output.report(spec.commandLine(), result);
-                });
-            }
-        });
-    }
-
-    private LoadTestSettings settings(Map<String, String> options, Arrivals arrivals) {
-        LoadTestSettings.Builder settings = LoadTestSettings.defaults().toBuilder()
+        LoadTestPlan plan = LoadTestPlan.defaults().toBuilder()
+                .design(Design.CONTROLS)
                 .rounds(pairs)
                 .seed(load.seed())
                 .concurrency(load.concurrency(arrivals, floodRequests))
@@ -192,9 +133,23 @@ public final class LoadtestAaCommand implements Callable<Integer> {
                 .rehearsal(true)
                 // Nothing is judged that could be helped by choosing pairs.
                 .repeatPairs(pairs)
-                .options(options);
-        return flush.path().isEmpty()
-                ? settings.salt(new Salt(new SplittableRandom().nextLong())).build()
-                : settings.build();
+                .freshLegs(started.isPerLeg())
+                .profiler(started.wrapper())
+                .target(new LoadTestPlan.Target(
+                        server, List.of(), shape, arrivals.text(), ArmPlan.none(), flush.path(), ask.ca()))
+                .build();
+        AskedTest test = new AskedTest(
+                plan,
+                ArmCommands.none(),
+                new Asking(
+                        flush.on(ask.on(HttpSettings.defaults(), System.getenv())),
+                        Optional.of(api.route),
+                        asked.model().name()),
+                Emptying.WHERE_NAMED,
+                started,
+                bed,
+                Map.of());
+        return output.run(
+                spec.commandLine(), test, journal, planOnly, ask.again() + started.again(), new ExpectOptions());
     }
 }

@@ -1,11 +1,5 @@
 package io.holdfast.app.loadtest;
 
-import io.holdfast.app.cli.ExitCode;
-import io.holdfast.loadtest.analysis.Result;
-import io.holdfast.loadtest.journal.Journal;
-import java.io.PrintWriter;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -59,28 +53,6 @@ public final class LoadtestAbCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        output.check();
-        AbOptions.Ab ab = options.ab();
-        Path file = journal.file(spec.name());
-        if (planOnly) {
-            return LoadtestBench.untilStopped(
-                    output.beside(spec.commandLine()),
-                    bench -> options.plan(
-                            ab, file, bench, output.isJson(), spec.commandLine().getOut()),
-                    () -> ExitCode.STOPPED);
-        }
-        JournalOptions.checkFolder(file);
-        Journal.refuseExisting(file);
-        if (output.isBackground()) {
-            return output.begin(spec.commandLine(), file, journal.isNamed(), () -> Files.exists(file));
-        }
-        PrintWriter out = spec.commandLine().getOut();
-        PrintWriter beside = output.beside(spec.commandLine());
-        return LoadtestBench.untilStopped(out, beside, output, file, options.again(), bench -> {
-            Result result = options.run(ab, file, bench, output.progress(spec.commandLine(), bench.clock()), beside);
-            beside.println("The journal is " + file + ".");
-            beside.flush();
-            return output.report(spec.commandLine(), result, expect);
-        });
+        return output.run(spec.commandLine(), options.test(), journal, planOnly, options.again(), expect);
     }
 }

@@ -6,11 +6,12 @@ import io.holdfast.app.cli.TerminalText;
 import io.holdfast.loadtest.client.HttpEngine;
 import io.holdfast.loadtest.client.HttpSettings;
 import io.holdfast.loadtest.client.ServerUnit;
-import io.holdfast.loadtest.run.ArmSwitch;
+import io.holdfast.loadtest.journal.ArmPlan;
 import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.loadtest.run.RunEnvironment;
 import io.holdfast.loadtest.run.RunStop;
-import io.vertx.core.Vertx;
+import io.holdfast.loadtest.session.ArmCommands;
+import io.holdfast.loadtest.session.LoadTestSession;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.function.IntSupplier;
@@ -23,22 +24,16 @@ import java.util.function.IntSupplier;
  * @param beside where people are told what is going on
  */
 public record LoadtestBench(RunClock clock, RunStop stop, PrintWriter beside) {
-    /** With an engine and an arm, both of which are closed at the end. */
-    public <T> T with(ServerUnit server, HttpSettings asked, ArmOptions.Way way, Body<T> body) {
-        Vertx vertx = OwnVertx.start();
-        try (HttpEngine engine = new HttpEngine(vertx, server, asked, clock, this::tell);
-                ArmSwitch arms = way.on(engine, clock)) {
-            try {
-                return body.run(engine, new RunEnvironment(engine, arms, clock, stop));
-            } catch (RuntimeException e) {
-                if (stop.isAsked()) {
-                    stop.notice();
-                }
-                throw e;
-            }
-        } finally {
-            vertx.close().await();
+    /** With an engine and no arm, both of which are closed at the end. */
+    public <T> T with(ServerUnit server, HttpSettings asked, Body<T> body) {
+        try (LoadTestSession session = new LoadTestSession(host(), server, asked, ArmPlan.none(), ArmCommands.none())) {
+            return body.run(session.engine(), session.environment());
         }
+    }
+
+    /** A place for one session. */
+    public LoadTestSession.Host host() {
+        return new LoadTestSession.Host(OwnVertx.start(), clock, stop, this::tell);
     }
 
     /** Says what is being waited for. */

@@ -1,6 +1,5 @@
 package io.holdfast.app.loadtest;
 
-import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -13,6 +12,7 @@ import io.holdfast.loadtest.analysis.ControlAnalysis;
 import io.holdfast.loadtest.analysis.Result;
 import io.holdfast.loadtest.analysis.RunMeasures;
 import io.holdfast.loadtest.journal.Journal;
+import io.holdfast.loadtest.journal.JournalLines;
 import io.holdfast.loadtest.journal.RunHeader;
 import io.holdfast.loadtest.report.HtmlRenderer;
 import io.holdfast.loadtest.report.MarkdownRenderer;
@@ -23,7 +23,6 @@ import io.holdfast.loadtest.sweep.Sweep;
 import io.holdfast.loadtest.sweep.SweepPlan;
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -48,7 +47,8 @@ import picocli.CommandLine.Spec;
         },
         sortOptions = false)
 public final class LoadtestBundleCommand implements Callable<Integer> {
-    private static final List<String> OF_THE_ENVIRONMENT = List.of("startedAt", "unit", "engine", "client");
+    private static final List<String> OF_THE_ENVIRONMENT =
+            List.of("startedAt", "unit", "engine", "client", "environment");
     private static final ObjectMapper JSON = new ObjectMapper();
 
     @Spec
@@ -89,7 +89,7 @@ public final class LoadtestBundleCommand implements Callable<Integer> {
                         run.name(),
                         bytes.length,
                         HexFormat.of().formatHex(Sha256.start().digest(bytes))));
-                head(run.name(), bytes, run.contents().header(), plans.addObject(), environments.addObject());
+                head(run.name(), run.contents().header(), plans.addObject(), environments.addObject());
                 found.add(finding(run, bundle));
             }
             files.sweep().ifPresent(folder -> {
@@ -134,27 +134,14 @@ public final class LoadtestBundleCommand implements Callable<Integer> {
         }
     }
 
-    /** What was decided before the first leg, as it stands in the journal's first line: what was measured there apart. */
-    private static void head(String name, byte[] journal, RunHeader header, ObjectNode plan, ObjectNode environment) {
+    /** What was decided before the first leg: what was measured there apart. */
+    private static void head(String name, RunHeader header, ObjectNode plan, ObjectNode environment) {
         plan.put("journal", name);
         environment.put("journal", name);
-        try {
-            JsonNode head = JSON.readTree(new String(journal, StandardCharsets.UTF_8)
-                    .lines()
-                    .findFirst()
-                    .orElse("{}"));
-            head.path("run")
-                    .properties()
-                    .forEach(field -> (OF_THE_ENVIRONMENT.contains(field.getKey()) ? environment : plan)
-                            .set(field.getKey(), field.getValue()));
-            ObjectNode record = environment.putObject("environment");
-            header.environment().forEach(record::put);
-            if (plan.get("options") instanceof ObjectNode options) {
-                header.environment().keySet().forEach(key -> options.remove(RunHeader.ENVIRONMENT + key));
-            }
-        } catch (IOException e) {
-            throw new IllegalStateException("a journal that was read has no first line", e);
-        }
+        JournalLines.tree(header)
+                .properties()
+                .forEach(field -> (OF_THE_ENVIRONMENT.contains(field.getKey()) ? environment : plan)
+                        .set(field.getKey(), field.getValue()));
     }
 
     private ObjectNode environment(ArrayNode runs) {

@@ -5,13 +5,11 @@ import io.holdfast.app.cli.ServerAddress;
 import io.holdfast.loadtest.analysis.RunStatus;
 import io.holdfast.loadtest.client.CompletionRoute;
 import io.holdfast.loadtest.client.HttpSettings;
-import io.holdfast.loadtest.client.ServerUnit;
 import io.holdfast.loadtest.journal.Journal;
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.journal.RunHeader;
-import io.holdfast.loadtest.run.LoadTestRun;
-import io.holdfast.loadtest.run.Progress;
-import io.holdfast.loadtest.run.RunEnvironment;
-import io.holdfast.loadtest.workload.IdlePrefixFlood;
+import io.holdfast.loadtest.session.Asking;
+import io.holdfast.loadtest.session.LoadTestSession.Emptying;
 import io.holdfast.loadtest.workload.Workload;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -63,18 +61,8 @@ public final class LoadtestResumeCommand implements Callable<Integer> {
     @Mixin
     private AskOptions ask = new AskOptions();
 
-    @Option(
-            names = "--arm-command",
-            paramLabel = "on=COMMAND off=COMMAND",
-            arity = "1..2",
-            description = "The commands of the run, where it has such an arm: no journal can make one run.")
-    private @Nullable Map<String, String> commands;
-
-    @Option(
-            names = "--arm-server-command",
-            paramLabel = "COMMAND",
-            description = "The command for the server of pinned legs, where the run has such an arm.")
-    private @Nullable String serverCommand;
+    @Mixin
+    private ArmCommandOptions commands = new ArmCommandOptions();
 
     @Mixin
     private BedOptions bed = new BedOptions();
@@ -94,59 +82,55 @@ public final class LoadtestResumeCommand implements Callable<Integer> {
         Journal.Contents before = Journal.read(journal);
         RunHeader header = before.header();
         RunStatus.refuseFinished(before);
-        RunAgain again = RunAgain.of(header);
-        URI server = ServerAddress.withoutVersion(Optional.ofNullable(url).orElse(again.url()));
-        ServerAddress.check("--engine", server);
-        ArmOptions.Way way = ArmOptions.again(
-                again.arm(),
-                Optional.ofNullable(commands),
-                Optional.ofNullable(serverCommand),
-                !again.engines().isEmpty());
-        HttpSettings asked = asked(header, again);
-        Workload workload = IdlePrefixFlood.workload(
-                header.seed(), again.shape(), again.arrivals(), 1 + header.measuredLegsOfALife());
+        AskedTest test = test(header);
+        Workload workload = test.plan().workload();
         if (output.isBackground()) {
             long lines = lines();
             return output.begin(spec.commandLine(), journal, true, () -> lines() > lines);
         }
-        PrintWriter out = spec.commandLine().getOut();
         PrintWriter beside = output.beside(spec.commandLine());
-        String rest = ask.again()
-                + ArmOptions.again(Optional.ofNullable(commands), Optional.ofNullable(serverCommand))
-                + started.again();
-        return LoadtestBench.untilStopped(out, beside, output, journal, rest, bench -> {
-            try (ServerUnit unit = started.unit(
-                    server,
-                    asked.model(),
-                    Optional.ofNullable(serverCommand),
-                    again.engines(),
-                    Map.of(),
-                    journal,
-                    bench)) {
-                started.refuseAnother(unit, header);
-                unit.restart();
-                return bench.with(unit, asked, way, (engine, without) -> {
-                    RunEnvironment environment = without.with(bed.around(server, journal, bench));
-                    Progress terminal = output.progress(spec.commandLine(), environment.clock());
-                    boolean[] told = {false};
-                    Progress shown = event -> {
-                        // Only now is it known that it can go on.
-                        if (!told[0]) {
-                            told[0] = true;
-                            beside.println(goingOn(before));
-                            bench.tell(engine.warm());
-                        }
-                        terminal.on(event);
-                    };
-                    if (header.plan().isOnlyControls()) {
-                        return output.report(
-                                spec.commandLine(), LoadTestRun.resumeControls(environment, workload, journal, shown));
-                    }
-                    return output.report(
-                            spec.commandLine(), LoadTestRun.resume(environment, workload, journal, shown), expect);
-                });
-            }
-        });
+        String rest = ask.again() + commands.again() + started.again();
+        return LoadtestBench.untilStopped(
+                spec.commandLine().getOut(),
+                beside,
+                output,
+                journal,
+                rest,
+                bench -> output.report(
+                        spec.commandLine(),
+                        test.at(
+                                journal,
+                                bench,
+                                (session, its) -> session.goOn(
+                                        workload,
+                                        journal,
+                                        its,
+                                        () -> beside.println(goingOn(before)),
+                                        output.progress(spec.commandLine(), bench.clock()))),
+                        expect));
+    }
+
+    /** The run of the journal, at the address that was named. */
+    private AskedTest test(RunHeader header) {
+        LoadTestPlan.Target target = header.test().targetAgain();
+        URI server = ServerAddress.withoutVersion(Optional.ofNullable(url).orElse(target.server()));
+        ServerAddress.check("--engine", server);
+        HttpSettings http = ask.again(HttpSettings.defaults(), System.getenv(), header);
+        Asking asking = new Asking(
+                target.flushPath().map(http::withFlushPath).orElse(http),
+                Optional.of(CompletionRoute.valueOf(header.client().getOrDefault("route", ""))),
+                Optional.ofNullable(header.client().get("model")));
+        return new AskedTest(
+                header.test().toBuilder()
+                        .design(header.plan().design())
+                        .target(target.at(server))
+                        .build(),
+                commands.of(target.arm()),
+                asking,
+                Emptying.WHERE_POSSIBLE,
+                started,
+                bed,
+                Map.of());
     }
 
     /** A resumed run writes a line that says so, once it is known that it can go on. */
@@ -164,15 +148,5 @@ public final class LoadtestResumeCommand implements Callable<Integer> {
                 + (before.header().rehearsal() && before.finishedLives() > 0
                         ? " One pair runs first that counts for nothing, since this process is new."
                         : "");
-    }
-
-    private HttpSettings asked(RunHeader header, RunAgain again) {
-        CompletionRoute route = CompletionRoute.valueOf(
-                Optional.ofNullable(header.client().get("route")).orElse(""));
-        HttpSettings http = ask.again(HttpSettings.defaults().withRoute(route), System.getenv(), header, again);
-        HttpSettings flushed = again.flushPath().map(http::withFlushPath).orElse(http);
-        return Optional.ofNullable(header.client().get("model"))
-                .map(flushed::withModel)
-                .orElse(flushed);
     }
 }

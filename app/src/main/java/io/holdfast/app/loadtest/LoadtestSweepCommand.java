@@ -3,6 +3,7 @@ package io.holdfast.app.loadtest;
 import io.holdfast.app.cli.CommandException;
 import io.holdfast.app.cli.ExitCode;
 import io.holdfast.loadtest.analysis.RunStatus;
+import io.holdfast.loadtest.journal.JournalLines;
 import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.loadtest.sweep.Sweep;
 import io.holdfast.loadtest.sweep.SweepPlan;
@@ -14,7 +15,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -82,9 +82,9 @@ public final class LoadtestSweepCommand implements Callable<Integer> {
     public Integer call() {
         Path folder = folder();
         SweepPlan asked = plan();
-        List<AbOptions.Ab> levels = new ArrayList<>();
+        List<AskedTest> levels = new ArrayList<>();
         for (SweepPlan.Level level : asked.levels()) {
-            levels.add(options.ab(level.values()));
+            levels.add(options.test(level.values()));
         }
         SweepPlan plan = asked;
         if (resume) {
@@ -105,7 +105,7 @@ public final class LoadtestSweepCommand implements Callable<Integer> {
     private int run(
             Path folder,
             SweepPlan plan,
-            List<AbOptions.Ab> levels,
+            List<AskedTest> levels,
             LoadtestBench bench,
             OutputOptions output,
             PrintWriter told) {
@@ -117,7 +117,7 @@ public final class LoadtestSweepCommand implements Callable<Integer> {
                 bench.tell(which + ": finished before.");
             } else {
                 bench.tell(which + (Files.exists(journal) ? ", resumed:" : ":"));
-                options.run(levels.get(i), journal, bench, output.progress(spec.commandLine(), bench.clock()), told);
+                levels.get(i).run(journal, bench, output.progress(spec.commandLine(), bench.clock()), told);
                 bench.tell("That is by its own pairs; what it is beside the other levels is said at the end.");
             }
         }
@@ -156,17 +156,6 @@ public final class LoadtestSweepCommand implements Callable<Integer> {
         return new SweepPlan(
                 RunClock.system().now().toString(),
                 SweepPlan.levels(values, Optional.ofNullable(placebo)),
-                kept(options.ab()));
-    }
-
-    /** What decides what a level is, beside its own values. */
-    private static Map<String, String> kept(AbOptions.Ab ab) {
-        Map<String, String> kept = new TreeMap<>(ab.settings().options());
-        kept.put("design", ab.settings().design().name());
-        kept.put("rounds", Integer.toString(ab.settings().rounds()));
-        kept.put("looks", ab.settings().looks().toString());
-        kept.put("seed", Long.toString(ab.settings().seed()));
-        kept.put("concurrency", Integer.toString(ab.settings().concurrency()));
-        return kept;
+                JournalLines.texts(options.test().plan()));
     }
 }

@@ -1,14 +1,18 @@
 package io.holdfast.app.loadtest;
 
 import io.holdfast.app.cli.CommandException;
+import io.holdfast.app.cli.ExitCode;
 import io.holdfast.app.cli.TerminalText;
 import io.holdfast.loadtest.analysis.ControlResult;
 import io.holdfast.loadtest.analysis.Result;
+import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.run.Progress;
 import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.loadtest.run.TerminalProgress;
+import io.holdfast.loadtest.session.LoadTestSession.Outcome;
 import java.io.PrintStream;
 import java.io.PrintWriter;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.function.BooleanSupplier;
 import picocli.CommandLine;
@@ -93,15 +97,53 @@ final class OutputOptions {
         return new BackgroundRun(command.getOut(), beside(command), journal, json || isEvents()).begin(named, begun);
     }
 
-    /** Prints a result where it belongs; returns the exit code. */
-    int report(CommandLine command, Result result, ExpectOptions expected) {
+    /**
+     * Runs a test that begins, or says its plan, and reports it; returns the exit code.
+     *
+     * @param again what has to be written after {@code resume} and the journal
+     */
+    int run(
+            CommandLine command,
+            AskedTest test,
+            JournalOptions journal,
+            boolean planOnly,
+            String again,
+            ExpectOptions expected) {
+        check();
+        Path file = journal.file(command.getCommandName());
+        PrintWriter beside = beside(command);
+        if (planOnly) {
+            return LoadtestBench.untilStopped(
+                    beside, bench -> test.preview(file, bench, json, command.getOut()), () -> ExitCode.STOPPED);
+        }
+        JournalOptions.checkFolder(file);
+        Journal.refuseExisting(file);
+        if (isBackground()) {
+            return begin(command, file, journal.isNamed(), () -> Files.exists(file));
+        }
+        return LoadtestBench.untilStopped(command.getOut(), beside, this, file, again, bench -> {
+            Outcome outcome = test.run(file, bench, progress(command, bench.clock()), beside);
+            beside.println("The journal is " + file + ".");
+            beside.flush();
+            return report(command, outcome, expected);
+        });
+    }
+
+    /** Prints an outcome where it belongs; returns the exit code. */
+    int report(CommandLine command, Outcome outcome, ExpectOptions expected) {
+        return switch (outcome) {
+            case Outcome.Judged judged -> report(command, judged.result(), expected);
+            case Outcome.Controls controls -> report(command, controls.result());
+        };
+    }
+
+    private int report(CommandLine command, Result result, ExpectOptions expected) {
         // The last event has told a program already.
         ResultReport.print(result, json && !isEvents(), isEvents() ? command.getErr() : command.getOut());
         return expected.code(command, result.verdict().finding());
     }
 
-    /** Prints the result of a run without arms; returns the exit code. */
-    int report(CommandLine command, ControlResult result) {
+    private int report(CommandLine command, ControlResult result) {
         if (isEvents()) {
             JsonProgress.finished(result, command.getOut());
             return ControlReport.report(result, false, command.getErr());

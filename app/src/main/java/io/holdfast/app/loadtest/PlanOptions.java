@@ -4,7 +4,7 @@ import io.holdfast.app.cli.CommandException;
 import io.holdfast.app.cli.SglangOptions;
 import io.holdfast.evidence.Criteria;
 import io.holdfast.evidence.Design;
-import io.holdfast.loadtest.run.LoadTestSettings;
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
@@ -84,7 +84,7 @@ final class PlanOptions {
         };
     }
 
-    LoadTestSettings.Builder on(LoadTestSettings.Builder settings, Design design) {
+    LoadTestPlan.Builder on(LoadTestPlan.Builder settings, Design design) {
         refuseTooFewRounds();
         if (rounds != null && !looks.isEmpty() && looks.getLast() != (int) rounds) {
             throw new CommandException("--looks end after " + looks.getLast() + " rounds, and --rounds is " + rounds

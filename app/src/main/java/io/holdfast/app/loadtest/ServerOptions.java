@@ -9,6 +9,8 @@ import io.holdfast.loadtest.client.Fleet;
 import io.holdfast.loadtest.client.ServerUnit;
 import io.holdfast.loadtest.client.StartedServer;
 import io.holdfast.loadtest.client.StartedServer.Restart;
+import io.holdfast.loadtest.journal.ArmPlan;
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.journal.RunHeader;
 import io.holdfast.workbench.matrix.ServerCompare;
 import java.net.URI;
@@ -202,15 +204,6 @@ public final class ServerOptions {
         return restart() == Restart.LEG;
     }
 
-    /** The options of a run for its journal, with after what the server is started anew where that is not a pair. */
-    public Map<String, String> kept(Map<String, String> options) {
-        Map<String, String> kept = new TreeMap<>(options);
-        if (isPerLeg()) {
-            kept.put(RunHeader.RESTART_PER, RunHeader.LEG);
-        }
-        return kept;
-    }
-
     /** The profiler that the server runs under. */
     public Optional<String> wrapper() {
         return Optional.ofNullable(wrapper);
@@ -256,12 +249,14 @@ public final class ServerOptions {
 
     /** The same as far as a journal tells it. */
     public static String again(RunHeader header) {
-        String command = header.freshLives() || header.profiler().isPresent() ? " --server-command COMMAND" : "";
-        String perLeg = RunHeader.LEG.equals(header.options().get(RunHeader.RESTART_PER)) ? " --restart-per leg" : "";
+        LoadTestPlan test = header.test();
+        Optional<String> profiler = test.profiler().map(its -> " --server-wrapper " + StatusReport.quoted(its));
+        String command = header.freshLives() || profiler.isPresent() ? " --server-command COMMAND" : "";
+        boolean another =
+                test.target().map(LoadTestPlan.Target::arm).orElseGet(ArmPlan::none) instanceof ArmPlan.AnotherServer;
+        String perLeg = test.freshLegs() && !another ? " --restart-per leg" : "";
         return command
-                + header.profiler()
-                        .map(its -> " --server-wrapper " + StatusReport.quoted(its))
-                        .orElse("")
+                + profiler.orElse("")
                 + (header.freshLives() || command.isEmpty() ? perLeg : " --restart-per run");
     }
 
@@ -273,9 +268,9 @@ public final class ServerOptions {
 
     /** The server of a run that goes on is started as the one that it began with, or is there as that one was. */
     public void refuseAnother(ServerUnit unit, RunHeader header) {
-        if (unit.givesFreshLegs() != header.freshLegs()) {
+        if (unit.givesFreshLegs() != header.test().freshLegs()) {
             throw new CommandException(
-                    header.freshLegs()
+                    header.test().freshLegs()
                             ? "The run started a server for each leg; write its --server-command again, with"
                                     + " --restart-per leg."
                             : "The run did not start a server for each leg; leave --restart-per leg out.");
@@ -287,8 +282,9 @@ public final class ServerOptions {
                             : "The run was at one server that served all pairs; leave --server-command out, or write"
                                     + " --restart-per run.");
         }
-        if (wrapper().isPresent() != header.profiler().isPresent()) {
-            throw new CommandException(header.profiler()
+        if (wrapper().isPresent() != header.test().profiler().isPresent()) {
+            throw new CommandException(header.test()
+                    .profiler()
                     .map(its -> "The server of the run was under a profiler; write --server-wrapper "
                             + StatusReport.quoted(its) + " again, with its --server-command.")
                     .orElse("The server of the run was under no profiler, and legs under one are never judged; leave"

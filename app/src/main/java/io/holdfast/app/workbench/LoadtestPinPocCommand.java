@@ -14,22 +14,23 @@ import io.holdfast.app.loadtest.AskOptions;
 import io.holdfast.app.loadtest.BedOptions;
 import io.holdfast.app.loadtest.FlushOptions;
 import io.holdfast.app.loadtest.LoadtestBench;
+import io.holdfast.app.loadtest.RouteOption;
 import io.holdfast.app.loadtest.ServerOptions;
 import io.holdfast.app.loadtest.StatusReport;
 import io.holdfast.loadtest.FileTrouble;
-import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.analysis.RunStatus;
 import io.holdfast.loadtest.client.CompletionRoute;
-import io.holdfast.loadtest.client.HttpEngine;
 import io.holdfast.loadtest.client.HttpSettings;
 import io.holdfast.loadtest.client.ServerUnit;
-import io.holdfast.loadtest.journal.EngineFacts.Family;
+import io.holdfast.loadtest.journal.ArmPlan;
 import io.holdfast.loadtest.journal.Journal;
-import io.holdfast.loadtest.run.LoadTestRun;
-import io.holdfast.loadtest.run.LoadTestSettings;
+import io.holdfast.loadtest.journal.LoadTestPlan;
+import io.holdfast.loadtest.run.AroundLegs;
 import io.holdfast.loadtest.run.Progress;
-import io.holdfast.loadtest.run.RunEnvironment;
-import io.holdfast.loadtest.run.RunPlan;
+import io.holdfast.loadtest.session.Asking;
+import io.holdfast.loadtest.session.LoadTestSession;
+import io.holdfast.loadtest.session.LoadTestSession.Bed;
+import io.holdfast.loadtest.session.LoadTestSession.Emptying;
 import io.holdfast.loadtest.workload.PinSharedPrompt;
 import io.holdfast.loadtest.workload.Workload;
 import io.holdfast.workbench.preset.PinPoc;
@@ -155,12 +156,8 @@ final class LoadtestPinPocCommand implements Callable<Integer> {
     @Mixin
     private ArmOptions arm = new ArmOptions();
 
-    @Option(
-            names = "--route",
-            paramLabel = "NAME",
-            description = "${COMPLETION-CANDIDATES} (default: OPENAI_CHAT as the benchmark does it, and SGLANG_GENERATE"
-                    + " where a hold goes by token ids).")
-    private @Nullable CompletionRoute route;
+    @Mixin
+    private RouteOption route = new RouteOption();
 
     @Mixin
     private ModelOptions model = new ModelOptions();
@@ -215,8 +212,8 @@ final class LoadtestPinPocCommand implements Callable<Integer> {
             throw new CommandException("--port is 1 to " + ServerAddress.MOST_PORT + ", not " + port + ".");
         }
         ServerAddress.check("--engine", server);
-        ArmOptions.Way way = arm.way(requests, false);
-        Optional.ofNullable(route).ifPresent(way::refuseTextFor);
+        ArmPlan its = arm.plan(requests, false);
+        Asking asking = asking(its);
         if (Files.exists(out) && !Files.isDirectory(out)) {
             throw new CommandException("--out is '" + out + "', which is a file; name a folder for the results.");
         }
@@ -229,7 +226,7 @@ final class LoadtestPinPocCommand implements Callable<Integer> {
                         Path journal = kept.resolve(step.journal());
                         if (RunStatus.isFinished(journal)) {
                             bench.tell("Step " + step.number() + ", " + step.name() + ": finished before.");
-                        } else if (!run(new Stage(step, server, way, sizes, journal, steps), bench)) {
+                        } else if (!run(new Stage(step, server, its, asking, sizes, journal, steps), bench)) {
                             return ExitCode.OK;
                         }
                     }
@@ -270,7 +267,8 @@ final class LoadtestPinPocCommand implements Callable<Integer> {
     private record Stage(
             PinPoc.Step step,
             URI server,
-            ArmOptions.Way way,
+            ArmPlan arm,
+            Asking asking,
             PinSharedPrompt.Sizes sizes,
             Path journal,
             List<PinPoc.Step> steps) {}
@@ -279,69 +277,54 @@ final class LoadtestPinPocCommand implements Callable<Integer> {
     private boolean run(Stage stage, LoadtestBench bench) {
         PinPoc.Step step = stage.step();
         PrintWriter told = spec.commandLine().getOut();
-        HttpSettings http = ask.on(HttpSettings.defaults(), System.getenv());
-        HttpSettings flushed = flush.on(bare ? http.bare(PinPoc.WARM_UP_LIMIT) : http);
         Map<String, String> values = new TreeMap<>();
         if (started.isStarted()) {
             values.putAll(Map.of("mem-fraction", memFraction, "tp-size", Integer.toString(tensorParallel)));
             values.putAll(step.values());
         }
-        try (ServerUnit unit =
-                started.unit(stage.server(), model.name(), arm.server(), List.of(), values, stage.journal(), bench)) {
-            if (Files.exists(stage.journal())) {
+        try (ServerUnit unit = started.unit(
+                stage.server(), model.name(), arm.commands().server(), List.of(), values, stage.journal(), bench)) {
+            boolean resumes = Files.exists(stage.journal());
+            if (resumes) {
                 started.refuseAnother(unit, Journal.read(stage.journal()).header());
             }
-            unit.restart();
-            Family family = HttpEngine.family(unit.engines().getFirst(), flushed, bench.clock());
-            HttpSettings asked = model.on(
-                    flushed.withRoute(Optional.ofNullable(route)
-                            .orElseGet(() -> stage.way().goesByTokens()
-                                    ? stage.way().routeFor(family)
-                                    : CompletionRoute.OPENAI_CHAT)),
-                    () -> HttpEngine.firstModel(stage.server(), flushed, bench.clock()));
-            return bench.with(unit, asked, stage.way(), (tested, environment) -> {
-                LoadTestSettings its = PinPoc.settings(step, seed.seed(), !withoutBurnIn, repeatPairs);
-                LoadTestSettings settings = BedOptions.recorded(
-                        its.toBuilder().options(started.kept(its.options())).build(),
-                        stage.server(),
-                        started.wrapper());
-                Workload workload = PinPoc.workload(step, seed.seed(), stage.sizes());
+            LoadTestPlan test = PinPoc.settings(step, seed.seed(), !withoutBurnIn, repeatPairs).toBuilder()
+                    .freshLegs(unit.givesFreshLegs())
+                    .profiler(started.wrapper())
+                    .build();
+            Workload workload = PinPoc.workload(step, seed.seed(), stage.sizes());
+            Bed bed = new Bed(AroundLegs.none(), () -> BedOptions.measuredOn(stage.server()));
+            try (LoadTestSession session =
+                    LoadTestSession.open(bench.host(), unit, stage.asking(), stage.arm(), arm.commands())) {
                 if (step.number() == 1 || planOnly) {
-                    tested.beginLife();
-                    tested.flush().ifPresent(why -> {
-                        throw new LoadTestException("The cache cannot be emptied before a leg, and the benchmark sends"
-                                + " the same prompts in every leg: " + why + "; name the route by --flush-path.");
-                    });
-                    RunPlan plan = RunPlan.of(environment, workload, settings);
-                    bench.tell("All steps take about " + TimeSpan.shown(all(stage, plan.estimate())) + " if "
+                    Duration estimate = session.preview(test, workload, Emptying.ALWAYS)
+                            .run()
+                            .estimate();
+                    bench.tell("All steps take about " + TimeSpan.shown(all(stage, estimate)) + " if "
                             + step.concurrency() + " requests at a time take as long as just now.");
                     if (planOnly) {
                         return false;
                     }
-                    bench.tell(tested.warm());
+                    session.warm();
                 }
                 bench.tell("Step " + step.number() + " of " + stage.steps().size() + ", " + step.name() + ":");
-                measure(stage, environment, workload, settings, new PinPocProgress(step, requests, told));
+                Progress progress = new PinPocProgress(step, requests, told);
+                LoadTestSession.Outcome _ = resumes
+                        ? session.goOn(workload, stage.journal(), bed, () -> {}, progress)
+                        : session.run(test, workload, stage.journal(), bed, progress);
                 return true;
-            });
+            }
         }
     }
 
-    private void measure(
-            Stage stage, RunEnvironment environment, Workload workload, LoadTestSettings settings, Progress progress) {
-        Path journal = stage.journal();
-        boolean resumes = Files.exists(journal);
-        if (stage.step().kind() == PinPoc.Kind.AA_CONTROL) {
-            if (resumes) {
-                LoadTestRun.resumeControls(environment, workload, journal, progress);
-            } else {
-                LoadTestRun.controls(environment, workload, settings, journal, progress);
-            }
-        } else if (resumes) {
-            LoadTestRun.resume(environment, workload, journal, progress);
-        } else {
-            LoadTestRun.run(environment, workload, settings, journal, progress);
-        }
+    /** By chat as the benchmark does it, unless a hold goes by token ids. */
+    private Asking asking(ArmPlan its) {
+        HttpSettings http = ask.on(HttpSettings.defaults(), System.getenv());
+        return new Asking(
+                flush.on(bare ? http.bare(PinPoc.WARM_UP_LIMIT) : http),
+                route.of(its)
+                        .or(() -> its.goesByTokens() ? Optional.empty() : Optional.of(CompletionRoute.OPENAI_CHAT)),
+                model.name());
     }
 
     private static Duration all(Stage stage, Duration ofThis) {

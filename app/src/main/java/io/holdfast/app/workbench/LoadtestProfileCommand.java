@@ -89,6 +89,7 @@ public final class LoadtestProfileCommand implements Callable<Integer> {
         if (journal != null) {
             Journal.Contents run = Journal.read(journal);
             out.println(run.header()
+                    .test()
                     .profiler()
                     .map(by -> "The legs of " + journal + ", profiled by: " + by)
                     .orElse("The run of " + journal + " was not profiled: these tables are of another one."));

@@ -4,7 +4,6 @@ import io.holdfast.app.cli.CommandException;
 import io.holdfast.app.cli.ExitCode;
 import io.holdfast.app.cli.FormerName;
 import io.holdfast.app.cli.ServerAddress;
-import io.holdfast.app.loadtest.RunAgain;
 import io.holdfast.loadtest.client.CompletionRoute;
 import io.holdfast.loadtest.client.CurlCommand;
 import io.holdfast.loadtest.client.HttpSettings;
@@ -12,7 +11,6 @@ import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.journal.RunHeader;
-import io.holdfast.loadtest.workload.IdlePrefixFlood;
 import io.holdfast.loadtest.workload.LoadRequest;
 import io.holdfast.loadtest.workload.Salt;
 import io.holdfast.loadtest.workload.Workload;
@@ -61,11 +59,11 @@ public final class LoadtestReproCommand implements Callable<Integer> {
     public Integer call() {
         Journal.Contents run = leg.read();
         RunHeader header = run.header();
-        RunAgain again = RunAgain.of(header);
         LegRecord record = leg.of(run);
-        URI server = ServerAddress.withoutVersion(Optional.ofNullable(url).orElse(again.url()));
+        URI server = ServerAddress.withoutVersion(
+                Optional.ofNullable(url).orElse(header.test().targetAgain().server()));
         ServerAddress.check("--engine", server);
-        List<LoadRequest> requests = requests(header, again, record, leg.repeatsBefore(record));
+        List<LoadRequest> requests = requests(header, record, leg.repeatsBefore(record));
         HttpSettings asked = asked(header);
         List<String> headers = Stream.of(
                         header.client().getOrDefault(RunHeader.HEADERS, "").split(", ", -1))
@@ -91,15 +89,16 @@ public final class LoadtestReproCommand implements Callable<Integer> {
         return ExitCode.OK;
     }
 
-    private static List<LoadRequest> requests(RunHeader header, RunAgain again, LegRecord record, int repeats) {
-        Workload workload = IdlePrefixFlood.workload(header.seed(), again.shape(), again.arrivals());
+    private static List<LoadRequest> requests(RunHeader header, LegRecord record, int repeats) {
+        Workload workload = header.test().workload();
         if (!workload.id().equals(header.workload().id())) {
             throw new CommandException("The requests that this version draws are others than those of the journal; use"
                     + " the version that wrote it.");
         }
         List<LoadRequest> requests = workload.requests(record.position());
-        return Optional.ofNullable(header.client().get(RunHeader.SALT))
-                .map(text -> Salt.of(text, repeats).on(requests, record.life(), record.position()))
+        return header.test()
+                .salt()
+                .map(salt -> new Salt(salt.nonce(), repeats).on(requests, record.life(), record.position()))
                 .orElse(requests);
     }
 

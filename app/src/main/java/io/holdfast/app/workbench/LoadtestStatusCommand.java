@@ -1,12 +1,13 @@
 package io.holdfast.app.workbench;
 
 import io.holdfast.app.cli.ExitCode;
-import io.holdfast.app.loadtest.ArmOptions;
+import io.holdfast.app.loadtest.ArmCommandOptions;
 import io.holdfast.app.loadtest.AskOptions;
 import io.holdfast.app.loadtest.ServerOptions;
 import io.holdfast.app.loadtest.StatusReport;
 import io.holdfast.loadtest.analysis.RunStatus;
 import io.holdfast.loadtest.journal.Journal;
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.workbench.load.LoadFolder;
 import io.holdfast.workbench.matrix.SuiteState;
 import java.io.PrintWriter;
@@ -52,7 +53,7 @@ public final class LoadtestStatusCommand implements Callable<Integer> {
         Journal.Contents run = Journal.read(journal);
         RunStatus status = RunStatus.of(run, beingWritten);
         String again = ServerOptions.again(run.header())
-                + ArmOptions.toWriteAgain(run.header().options())
+                + ArmCommandOptions.again(run.header().test().target().map(LoadTestPlan.Target::arm))
                 + AskOptions.again(run.header());
         PrintWriter out = spec.commandLine().getOut();
         if (json) {

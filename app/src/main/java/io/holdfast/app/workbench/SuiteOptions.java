@@ -5,7 +5,6 @@ import io.holdfast.app.cli.ExitCode;
 import io.holdfast.app.cli.OptionValues;
 import io.holdfast.app.cli.TerminalText;
 import io.holdfast.app.cli.TimeSpan;
-import io.holdfast.app.loadtest.ArmOptions;
 import io.holdfast.app.loadtest.AskOptions;
 import io.holdfast.app.loadtest.AskedServer;
 import io.holdfast.app.loadtest.DetailOptions;
@@ -244,7 +243,7 @@ final class SuiteOptions {
             Api chosen = chosen(job, server, asked.model().on(http, Optional::empty), bench.clock());
             HttpSettings flushed = flush.on(http.withRoute(chosen.route));
             HttpSettings named = asked.model().on(flushed, () -> HttpEngine.firstModel(server, flushed, bench.clock()));
-            return bench.with(unit, named, ArmOptions.Way.none(), (engine, environment) -> {
+            return bench.with(unit, named, (engine, environment) -> {
                 if (warmUps != null && warmUps == 0) {
                     engine.withoutTrial();
                 }

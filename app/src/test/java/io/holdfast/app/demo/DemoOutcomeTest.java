@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.app.demo.DemoOutcome.Judgement;
 import io.holdfast.evidence.CacheProof;
-import io.holdfast.evidence.Criteria;
 import io.holdfast.evidence.CrossoverData;
 import io.holdfast.evidence.CrossoverPlan;
 import io.holdfast.evidence.Experiment;
@@ -18,11 +17,12 @@ import io.holdfast.loadtest.journal.EngineFacts;
 import io.holdfast.loadtest.journal.FlushReceipt;
 import io.holdfast.loadtest.journal.HoldReceipt;
 import io.holdfast.loadtest.journal.LegRecord;
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.journal.ReleaseReceipt;
 import io.holdfast.loadtest.journal.RunHeader;
-import io.holdfast.loadtest.journal.Statistic;
 import io.holdfast.loadtest.journal.Step;
 import io.holdfast.loadtest.workload.WorkloadFacts;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -114,14 +114,14 @@ final class DemoOutcomeTest {
                 Map.of(),
                 new WorkloadFacts("w", "a flood", 1, 512, 2_180, "closed"),
                 CrossoverPlan.draw(rounds, new SplittableRandom(1)),
-                1,
-                4,
-                false,
-                false,
-                Statistic.PROBE_P50,
-                Criteria.standard(),
-                (long) SLOT_MILLIS,
-                250,
+                LoadTestPlan.defaults().toBuilder()
+                        .rounds(rounds)
+                        .concurrency(4)
+                        .burnIn(false)
+                        .holdSlot(Duration.ofMillis((long) SLOT_MILLIS))
+                        .slotTolerance(Duration.ofMillis(250))
+                        .repeatPairs(0)
+                        .build(),
                 "an engine",
                 true,
                 "a holder",
@@ -131,7 +131,8 @@ final class DemoOutcomeTest {
                         OptionalInt.of(16),
                         OptionalLong.empty(),
                         OptionalLong.empty(),
-                        Optional.empty()));
+                        Optional.empty()),
+                Map.of());
         ArmSummary arm = new ArmSummary(4, 12, OptionalDouble.empty(), OptionalDouble.empty());
         Result result = new Result(
                 header,

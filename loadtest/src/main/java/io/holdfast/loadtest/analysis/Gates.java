@@ -325,7 +325,8 @@ public final class Gates {
 
     /** A profiler takes of the time that it measures, and not the same of each stage. */
     static Optional<String> profiled(RunHeader header) {
-        return header.profiler()
+        return header.test()
+                .profiler()
                 .map(by -> "The legs were profiled: the server ran under '" + by
                         + "', so its times are not those that it has by itself and nothing is judged by them; leave"
                         + " --server-wrapper out to judge.");

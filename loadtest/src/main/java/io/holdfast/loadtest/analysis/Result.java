@@ -95,7 +95,7 @@ public record Result(
     public int serverProcesses() {
         return (int) legs.stream()
                 .filter(LegRecord::isMeasured)
-                .map(leg -> header.freshLegs()
+                .map(leg -> header.test().freshLegs()
                         ? List.of(leg.life(), leg.position())
                         : List.of(header.freshLives() ? leg.life() : 1))
                 .distinct()

@@ -1,16 +1,18 @@
 package io.holdfast.loadtest.report;
 
 import io.holdfast.evidence.Criteria;
+import io.holdfast.loadtest.journal.ArmPlan;
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.journal.RunHeader;
 import io.holdfast.loadtest.journal.Statistic;
+import io.holdfast.loadtest.workload.Arrivals;
+import io.holdfast.loadtest.workload.FloodShape;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.TreeMap;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /**
  * The command that runs the same again, as far as a journal tells it: keys, headers and commands of an arm it never
@@ -19,53 +21,63 @@ import java.util.stream.Stream;
 public final class RunCommand {
     private static final Pattern PLAIN = Pattern.compile("[\\w./:@%+,=-]+");
 
-    private static final String COMMAND = "COMMAND";
-
-    /** Placeholders for options whose values a journal must not keep. */
-    private static final Map<String, String> TO_FILL_IN =
-            Map.of("arm-command", "on=" + COMMAND + " off=" + COMMAND, RunHeader.ARM_SERVER, COMMAND);
-
-    private static final String ARM = "hold";
-    private static final String ENGINE = "engine";
-    private static final String MOST_TIME = "max-duration-ms";
-
     private RunCommand() {}
 
     /** Returns the run's command; absent where something other than the command began the run. */
     static Optional<String> of(RunHeader header) {
-        Map<String, String> kept = new TreeMap<>(header.options());
-        if (!kept.containsKey("url")) {
-            return Optional.empty();
-        }
-        kept.keySet().removeIf(name -> name.startsWith(RunHeader.ENVIRONMENT));
-        kept.remove(RunHeader.ALSO_JUDGE);
+        return header.test().target().map(target -> String.join(" \\\n    ", words(header, target)));
+    }
+
+    private static List<String> words(RunHeader header, LoadTestPlan.Target target) {
+        LoadTestPlan test = header.test();
         boolean controls = header.plan().isOnlyControls();
         List<String> words = new ArrayList<>(List.of("holdfast loadtest " + (controls ? "aa" : "ab")));
-        String asked = quoted(take(kept, "url"));
-        words.add(kept.containsKey(ENGINE) ? "--router " + asked : "--engine " + asked);
+        words.add((target.engines().isEmpty() ? "--engine " : "--router ")
+                + quoted(target.server().toString()));
+        target.engines().forEach(engine -> words.add("--engine " + quoted(engine.toString())));
         Optional.ofNullable(header.client().get("model")).ifPresent(model -> words.add("--model " + quoted(model)));
         route(header, controls).ifPresent(words::add);
         if (header.client().containsKey(RunHeader.ENDS)) {
             words.add("--no-ignore-eos");
         }
-        if (header.freshLives()
-                || header.profiler().isPresent()
-                || kept.containsKey(RunHeader.ARM_SERVER)
-                || kept.containsKey(RunHeader.RESTART_PER)) {
-            words.add("--server-command " + COMMAND);
+        boolean profiled = test.profiler().isPresent();
+        if (header.freshLives() || profiled || test.freshLegs()) {
+            words.add("--server-command " + ArmPlan.COMMAND);
         }
-        if (header.profiler().isPresent() && !header.freshLives() && !kept.containsKey(RunHeader.RESTART_PER)) {
+        test.profiler().ifPresent(its -> words.add("--server-wrapper " + quoted(its)));
+        if (test.freshLegs() && !(target.arm() instanceof ArmPlan.AnotherServer)) {
+            words.add("--restart-per leg");
+        } else if (profiled && !header.freshLives() && !test.freshLegs()) {
             words.add("--restart-per run");
         }
-        Optional.ofNullable(kept.remove(MOST_TIME)).ifPresent(millis -> words.add("--max-duration " + millis + "ms"));
-        if (controls) {
-            kept.remove(ARM);
-        }
-        kept.forEach((name, value) -> words.add(option(name, value)));
-        words.addAll(controls ? List.of("--pairs " + header.plan().lives().size()) : plan(header));
+        test.mostTime().ifPresent(most -> words.add("--max-duration " + most.toMillis() + "ms"));
+        words.addAll(load(target));
+        words.addAll(controls ? List.of("--pairs " + header.plan().lives().size()) : plan(header, target.arm()));
         words.add("--seed " + header.seed());
         words.add("--concurrency " + header.concurrency());
-        return Optional.of(String.join(" \\\n    ", words));
+        return words;
+    }
+
+    /** The options that say what is sent, and how caches are emptied. */
+    private static List<String> load(LoadTestPlan.Target target) {
+        FloodShape shape = target.shape();
+        List<String> words = new ArrayList<>(List.of(
+                "--prefix-tokens " + shape.prefixTokens(),
+                "--suffix-tokens " + shape.suffixTokens(),
+                "--flood-requests " + shape.floodRequests(),
+                "--flood-tokens " + shape.floodTokens(),
+                "--cycles " + shape.cycles(),
+                "--output-tokens " + shape.probeOutputTokens()));
+        if (shape.learnCycles() > 0) {
+            words.add("--learn-cycles " + shape.learnCycles());
+            words.add("--learn-texts " + shape.learnTexts());
+        }
+        if (!target.arrivals().equals(Arrivals.CLOSED)) {
+            words.add("--arrivals " + quoted(target.arrivals()));
+        }
+        target.flushPath().ifPresent(path -> words.add("--flush-path " + quoted(path)));
+        target.ca().ifPresent(file -> words.add("--ca " + quoted(file.toString())));
+        return words;
     }
 
     /** The route, of which an A/A knows two by other names. */
@@ -77,8 +89,9 @@ public final class RunCommand {
     }
 
     /** The options of a run with arms. */
-    private static List<String> plan(RunHeader header) {
-        List<String> words = new ArrayList<>();
+    private static List<String> plan(RunHeader header, ArmPlan arm) {
+        List<String> words = new ArrayList<>(
+                List.of(arm.options().stream().map(RunCommand::quoted).collect(Collectors.joining(" "))));
         switch (header.plan().design()) {
             case NORMAL -> words.add("--order normal");
             case REVERSED -> words.add("--order reversed");
@@ -101,7 +114,7 @@ public final class RunCommand {
         if (!others.isEmpty()) {
             words.add("--also-judge " + others.stream().map(Statistic::name).collect(Collectors.joining(",")));
         }
-        if (!header.slotAdapts()) {
+        if (!header.test().slotAdapts()) {
             words.add("--hold-slot-ms " + header.slotMillis());
         }
         return words;
@@ -118,6 +131,7 @@ public final class RunCommand {
         return String.join(" \\\n    ", words);
     }
 
+<<<<<<< HEAD
     private static String option(String name, String value) {
         if (name.equals(ENGINE)) {
             return Stream.of(value.split(" ", -1))
@@ -136,6 +150,10 @@ public final class RunCommand {
 
     /** Returns a word for the shell. */
     public static String quoted(String word) {
+=======
+    /** A word for the shell. */
+    static String quoted(String word) {
+>>>>>>> d61127cc6b7be76243ffcf69ac9712a6f2fac524
         return PLAIN.matcher(word).matches() ? word : "'" + word.replace("'", "'\\''") + "'";
     }
 }

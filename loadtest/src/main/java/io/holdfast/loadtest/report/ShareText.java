@@ -72,12 +72,11 @@ public record ShareText(RunHeader header, String finding, Optional<String> hardw
     }
 
     private String software() {
-        Map<String, String> client = new TreeMap<>(header.client());
-        client.remove(RunHeader.SALT);
         return "Engine " + header.engine().text() + "; asked by holdfast loadtest, "
-                + client.entrySet().stream()
-                        .map(entry -> entry.getKey() + " " + entry.getValue())
-                        .collect(Collectors.joining(", "))
+                + new TreeMap<>(header.client())
+                        .entrySet().stream()
+                                .map(entry -> entry.getKey() + " " + entry.getValue())
+                                .collect(Collectors.joining(", "))
                 + ".";
     }
 

@@ -5,6 +5,7 @@ import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.FlushReceipt;
 import io.holdfast.loadtest.journal.HoldReceipt;
 import io.holdfast.loadtest.journal.LegRecord;
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.journal.ReleaseReceipt;
 import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.journal.ServerLog;
@@ -50,12 +51,12 @@ final class LegProtocol {
     private final ArmSwitch arms;
     private final RunClock clock;
     private final Workload workload;
-    private final LoadTestSettings settings;
+    private final LoadTestPlan settings;
     private final Duration patience;
     private final RunStop stop;
     private final Watcher watcher;
 
-    LegProtocol(RunEnvironment environment, Workload workload, LoadTestSettings settings, Watcher watcher) {
+    LegProtocol(RunEnvironment environment, Workload workload, LoadTestPlan settings, Watcher watcher) {
         this(environment, workload, settings, settings.holdSlot(), watcher);
     }
 
@@ -64,11 +65,7 @@ final class LegProtocol {
      *     found
      */
     LegProtocol(
-            RunEnvironment environment,
-            Workload workload,
-            LoadTestSettings settings,
-            Duration patience,
-            Watcher watcher) {
+            RunEnvironment environment, Workload workload, LoadTestPlan settings, Duration patience, Watcher watcher) {
         this.patience = patience;
         this.engine = environment.engine();
         this.arms = environment.arms();

@@ -4,43 +4,24 @@ import io.holdfast.evidence.CrossoverPlan;
 import io.holdfast.evidence.Design;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.analysis.Analysis;
-import io.holdfast.loadtest.analysis.ArmSummary;
 import io.holdfast.loadtest.analysis.ControlAnalysis;
 import io.holdfast.loadtest.analysis.ControlResult;
 import io.holdfast.loadtest.analysis.Gates;
 import io.holdfast.loadtest.analysis.Result;
 import io.holdfast.loadtest.analysis.RunStatus;
-import io.holdfast.loadtest.analysis.UntoldZeros;
-import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.EngineFacts;
 import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.journal.LegRecord;
-import io.holdfast.loadtest.journal.LifeOrder;
-import io.holdfast.loadtest.journal.PlannedLeg;
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.journal.RunHeader;
-import io.holdfast.loadtest.journal.ServerLog;
-import io.holdfast.loadtest.journal.VoidedPair;
-import io.holdfast.loadtest.run.Progress.LegFinished;
-import io.holdfast.loadtest.run.Progress.LifeStarted;
-import io.holdfast.loadtest.run.Progress.Note;
-import io.holdfast.loadtest.run.Progress.PairVoided;
 import io.holdfast.loadtest.run.Progress.RunFinished;
-import io.holdfast.loadtest.run.Progress.RunStarted;
-import io.holdfast.loadtest.run.Progress.StepStarted;
 import io.holdfast.loadtest.workload.Salt;
 import io.holdfast.loadtest.workload.Workload;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.time.temporal.ChronoUnit;
-import java.util.ArrayList;
-import java.util.HashSet;
-import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.TreeMap;
-import java.util.function.Supplier;
 
 /*
  * The experiment
@@ -83,40 +64,19 @@ import java.util.function.Supplier;
 
 /** Did holding help, by how much, or can this data not tell. */
 public final class LoadTestRun {
-    private static final Duration REHEARSED_CALL = Duration.ofSeconds(60);
-
     private final RunEnvironment environment;
     private final Workload workload;
-    private final Progress progress;
+    private final LoadTestPlan test;
     private final CrossoverPlan plan;
-    private final Set<Integer> broken = new HashSet<>();
-    /** The legs so far, where the plan has looks before its end. */
-    private final List<LegRecord> toLookAt = new ArrayList<>();
-    /** Number of legs up to the next look. */
-    private int legsPlanned;
-    /** Settings with the slot that the rehearsal led to, and with a salt that was not used before. */
-    private LoadTestSettings settings;
-    /** Pairs that ran again. */
-    private int repeats;
-    /** Legs of the plan that are in the journal. */
-    private int standing;
-    /** Number of the legs that this process ran. */
-    private int measured;
-
-    private long began;
+    private final Progress progress;
 
     private LoadTestRun(
-            RunEnvironment environment,
-            Workload workload,
-            LoadTestSettings settings,
-            CrossoverPlan plan,
-            Progress progress) {
+            RunEnvironment environment, Workload workload, LoadTestPlan test, CrossoverPlan plan, Progress progress) {
         this.environment = environment;
         this.workload = workload;
-        this.settings = settings;
-        this.progress = progress;
+        this.test = test;
         this.plan = plan;
-        this.legsPlanned = legsUpTo(1);
+        this.progress = progress;
     }
 
     /**
@@ -125,11 +85,9 @@ public final class LoadTestRun {
      * @param journal a file that does not exist yet
      */
     public static Result run(
-            RunEnvironment environment, Workload workload, LoadTestSettings settings, Path journal, Progress progress) {
-        new LoadTestRun(environment, workload, settings, settings.plan(), progress).measure(journal);
-        Result result = Analysis.of(journal);
-        progress.on(new RunFinished(result));
-        return result;
+            RunEnvironment environment, Workload workload, LoadTestPlan test, Path journal, Progress progress) {
+        new LoadTestRun(environment, workload, test, test.draw(), progress).measure(journal);
+        return finished(journal, progress);
     }
 
     /**
@@ -138,10 +96,9 @@ public final class LoadTestRun {
      * @param journal a file that does not exist yet
      */
     public static ControlResult controls(
-            RunEnvironment environment, Workload workload, LoadTestSettings settings, Path journal, Progress progress) {
-        LoadTestSettings its = settings.toBuilder().design(Design.CONTROLS).build();
-        CrossoverPlan plan = CrossoverPlan.onlyControls(settings.rounds());
-        new LoadTestRun(environment, workload, its, plan, progress).measure(journal);
+            RunEnvironment environment, Workload workload, LoadTestPlan test, Path journal, Progress progress) {
+        LoadTestPlan its = test.toBuilder().design(Design.CONTROLS).build();
+        new LoadTestRun(environment, workload, its, its.draw(), progress).measure(journal);
         return ControlAnalysis.of(journal);
     }
 
@@ -153,9 +110,7 @@ public final class LoadTestRun {
      */
     public static Result resume(RunEnvironment environment, Workload workload, Path journal, Progress progress) {
         goOn(environment, workload, journal, progress);
-        Result result = Analysis.of(journal);
-        progress.on(new RunFinished(result));
-        return result;
+        return finished(journal, progress);
     }
 
     /** Resumes a run of {@link #controls}. */
@@ -165,40 +120,32 @@ public final class LoadTestRun {
         return ControlAnalysis.of(journal);
     }
 
+    private static Result finished(Path journal, Progress progress) {
+        Result result = Analysis.of(journal);
+        progress.on(new RunFinished(result));
+        return result;
+    }
+
     private static void goOn(RunEnvironment environment, Workload workload, Path file, Progress progress) {
-        Journal.Reopened reopened = guarded(environment.stop(), () -> Journal.reopen(file));
+        Journal.Reopened reopened = environment.stop().guarded(() -> Journal.reopen(file));
         try (Journal journal = reopened.journal()) {
             Journal.Contents before = reopened.contents();
             new LoadTestRun(
                             environment,
                             workload,
-                            LoadTestSettings.of(before),
+                            LoadTestPlan.of(before),
                             before.header().plan(),
                             progress)
                     .goOn(journal, before);
         }
     }
 
-    /** Runs a task; once the run was stopped only the stop ends it, whatever it looked like to the code that waited. */
-    private static <T> T guarded(RunStop stop, Supplier<T> task) {
-        try {
-            return stop.shielded(task);
-        } catch (RuntimeException e) {
-            throw stop.isAsked() ? stopped(stop, e) : e;
-        }
-    }
-
-    private static RunStopped stopped(RunStop stop, RuntimeException cause) {
-        stop.notice();
-        return new RunStopped(cause);
-    }
-
     private void measure(Path file) {
         Journal.refuseExisting(file);
-        EngineFacts facts = begin();
-        RunHeader header = header(facts);
-        try (Journal journal = guarded(environment.stop(), () -> Journal.create(file, header))) {
-            new Lives(journal, header, new LifeOrder(header), 0).run();
+        long began = environment.clock().nanos();
+        RunHeader header = header(begin());
+        try (Journal journal = environment.stop().guarded(() -> Journal.create(file, header))) {
+            new Lives(environment, workload, progress, journal, RunState.of(header, began)).run();
         }
     }
 
@@ -211,78 +158,45 @@ public final class LoadTestRun {
         }
         if (before.legs().isEmpty()) {
             // No leg says how long one takes, and by that an arm knows how long to hold: tried again, as the run did.
-            RunPlan.of(environment, workload, settings);
+            RunPlan.of(environment, workload, test);
         }
-        EngineFacts facts = begin();
-        refuseAnotherServer(header, facts);
+        long began = environment.clock().nanos();
+        refuseAnotherServer(header, begin());
         Optional<LegRecord> toRepeat = RunStatus.pairToRepeat(before);
-        before.legs().stream()
-                .filter(leg ->
-                        toRepeat.isEmpty() || leg.life() != toRepeat.get().life())
-                .forEach(leg -> noteBroken(leg, new Gates(header)));
-        standing = before.legs().size();
-        repeats = before.repeats();
-        LifeOrder order = before.lifeOrder();
-        int place = placeToGoOn(journal, before, toRepeat, order);
-        int next = order.at(place);
+        RunState state = RunState.of(before, toRepeat, began);
+        environment.stop().shielded(() -> writeResumed(journal, before, toRepeat));
         if (!before.legs().isEmpty()) {
             environment.arms().legsTake(RunStatus.meanLeg(before));
         }
-        if (header.rehearsal() && next > 0) {
-            rehearseAgain(journal, header, next);
-            began = environment.clock().nanos();
+        Lives lives = new Lives(environment, workload, progress, journal, state);
+        if (header.rehearsal() && state.life() > 0) {
+            lives.rehearseAgain();
         }
-        keepToLookAt(before.legs().subList(0, standing));
-        int lives = place - (header.rehearsal() ? 1 : 0);
-        for (int look = 1; look < plan.allLooks().size() && lives >= plan.livesAt(look); look++) {
-            legsPlanned = legsUpTo(look + 1);
-        }
-        new Lives(journal, header, order, place).run();
-    }
-
-    private void keepToLookAt(List<LegRecord> legs) {
-        if (!plan.looks().isEmpty()) {
-            toLookAt.addAll(legs);
-        }
+        lives.run();
     }
 
     /** Writes down what became of the pair that was under way when the last process ended. */
-    private int placeToGoOn(Journal journal, Journal.Contents before, Optional<LegRecord> toRepeat, LifeOrder order) {
-        int legsOfNext = before.legsOfNextLife();
-        int[] place = {before.finishedLives()};
-        environment.stop().shielded(() -> {
-            if (toRepeat.isPresent()) {
-                LegRecord leg = toRepeat.get();
-                boolean whole = legsOfNext == 0;
-                standing -= whole ? settings.legsPerLife() : legsOfNext;
-                place[0] -= whole ? 1 : 0;
-                journal.repeatPair(leg.life(), reason(new Gates(before.header()).surroundings(leg)));
-                order.putLastInRound(leg.life());
-                repeats++;
-                settings = settings.afterVoidedPair();
-            } else if (legsOfNext > 0) {
-                standing -= legsOfNext;
-                journal.voidPair(order.at(place[0]), "the run was killed in this pair");
-            }
-            journal.resumed(environment.clock().now());
-        });
-        return place[0];
-    }
-
-    private int legsUpTo(int look) {
-        return settings.legsPerLife() * (plan.livesAt(look) + (settings.rehearsal() ? 1 : 0));
+    private void writeResumed(Journal journal, Journal.Contents before, Optional<LegRecord> toRepeat) {
+        toRepeat.ifPresentOrElse(
+                leg -> journal.repeatPair(leg.life(), Lives.reason(new Gates(before.header()).surroundings(leg))),
+                () -> {
+                    if (before.legsOfNextLife() > 0) {
+                        journal.voidPair(
+                                before.lifeOrder().at(before.finishedLives()), "the run was killed in this pair");
+                    }
+                });
+        journal.resumed(environment.clock().now());
     }
 
     private EngineFacts begin() {
         try {
-            began = environment.clock().nanos();
             environment.engine().beginLife();
             environment.arms().prepare();
             EngineFacts facts = environment.engine().facts();
             refuseWrongSizes(facts);
             return facts;
         } catch (RuntimeException e) {
-            throw environment.stop().isAsked() ? stopped(environment.stop(), e) : e;
+            throw environment.stop().isAsked() ? environment.stop().stopped(e) : e;
         }
     }
 
@@ -295,10 +209,8 @@ public final class LoadTestRun {
         }
         Map<String, String> now = new TreeMap<>(environment.engine().client());
         Map<String, String> then = new TreeMap<>(header.client());
-        List.of("java", RunHeader.SALT).forEach(key -> {
-            now.remove(key);
-            then.remove(key);
-        });
+        now.remove("java");
+        then.remove("java");
         if (!now.equals(then)) {
             throw new LoadTestException(
                     "The server is asked otherwise than in the journal: " + now + " now, " + then + " then" + mend);
@@ -309,250 +221,6 @@ public final class LoadTestRun {
         }
     }
 
-    private LegProtocol protocol() {
-        return protocol(settings.holdSlot());
-    }
-
-    /** Returns the protocol of the rehearsal; while the slot is yet to be found, calls have the time that they take. */
-    private LegProtocol rehearsal() {
-        return protocol(settings.slotAdapts() ? REHEARSED_CALL : settings.holdSlot());
-    }
-
-    private LegProtocol protocol(Duration patience) {
-        return new LegProtocol(
-                environment,
-                workload,
-                settings,
-                patience,
-                (life, position, arm, kind, cycle) -> progress.on(new StepStarted(life, position, arm, kind, cycle)));
-    }
-
-    /** Runs again what a new process must have done before it measures; the legs of that are written nowhere. */
-    private void rehearseAgain(Journal journal, RunHeader header, int next) {
-        voidingOnFailure(journal, next, () -> {
-            LegProtocol protocol = protocol();
-            progress.on(new LifeStarted(0, plan.lives().size(), header.orderOf(0), plan.isOnlyControls()));
-            for (PlannedLeg leg : header.legsOf(0)) {
-                beginLeg(protocol, leg);
-                protocol.run(leg.life(), leg.order(), leg.position());
-            }
-            if (!environment.engine().givesFreshLegs()) {
-                environment.engine().beginLife();
-            }
-        });
-    }
-
-    /** A process that serves one leg is burned in by another before it, which is written nowhere. */
-    private void beginLeg(LegProtocol protocol, PlannedLeg leg) {
-        if (environment.engine().givesFreshLegs()) {
-            environment.engine().beginLeg(Arm.of(leg.order(), leg.position()));
-            protocol.run(leg.life(), leg.order(), 0);
-        }
-    }
-
-    /** The lives that are left, one after the other. */
-    private final class Lives {
-        private final Journal journal;
-        private final LifeOrder order;
-        private final ServerWatch watch;
-        private RunHeader header;
-        private int place;
-        private boolean begun;
-        private boolean announced;
-        private boolean decided;
-
-        /** @param place in the order, of the life that comes next; it has begun */
-        Lives(Journal journal, RunHeader header, LifeOrder order, int place) {
-            this.journal = journal;
-            this.header = header;
-            this.order = order;
-            this.watch = new ServerWatch(environment.engine(), header);
-            this.place = place;
-        }
-
-        void run() {
-            while (place < order.size() && !decided) {
-                int life = order.at(place);
-                stopOverTime();
-                voidingOnFailure(journal, life, () -> {
-                    if (begun && !environment.engine().givesFreshLegs()) {
-                        environment.engine().beginLife();
-                    }
-                    begun = true;
-                    pair(life);
-                });
-            }
-            // A stop that comes after the last leg stops nothing.
-            environment.stop().notice();
-        }
-
-        /** Between two pairs, so that those there are stay whole and the rest can be resumed. */
-        private void stopOverTime() {
-            settings.mostTime()
-                    .filter(most -> begun && environment.clock().nanos() - began >= most.toNanos())
-                    .ifPresent(most -> {
-                        environment.stop().ask();
-                        throw stopped(
-                                environment.stop(),
-                                new LoadTestException("The time that was given is over, after "
-                                        + most.toString().substring(2).toLowerCase(Locale.ROOT) + "."));
-                    });
-        }
-
-        private void pair(int life) {
-            int lives = plan.lives().size();
-            if (life > 0 && !announced) {
-                announced = true;
-                progress.on(new RunStarted(plan, legsPlanned - standing, left()));
-            }
-            progress.on(new LifeStarted(life, lives, header.orderOf(life), plan.isOnlyControls()));
-            Gates gates = new Gates(header);
-            watch.pairBegins();
-            LegProtocol protocol = life == 0 ? rehearsal() : protocol();
-            List<LegRecord> legs = new ArrayList<>();
-            Optional<String> another = Optional.empty();
-            for (PlannedLeg planned : header.legsOf(life)) {
-                beginLeg(protocol, planned);
-                if (legs.isEmpty() || environment.engine().givesFreshLegs()) {
-                    another = watch.another(Arm.of(planned.order(), planned.position()));
-                    // What a server writes while it starts, or while the one before it ends, is of no leg.
-                    Optional<ServerLog> _ = environment.engine().written();
-                }
-                Optional<String> wrong = another.or(watch::restarted);
-                LegRecord ran = withTheRest(environment
-                        .around()
-                        .leg(planned, () -> protocol.run(planned.life(), planned.order(), planned.position())));
-                LegRecord leg = wrong.or(watch::restarted)
-                        .map(ran::withProblem)
-                        .orElseGet(() -> ran.withShares(watch.shares()));
-                environment.stop().shielded(() -> journal.append(leg));
-                legs.add(leg);
-                keepToLookAt(List.of(leg));
-                standing++;
-                measured++;
-                LegRecord shown = UntoldZeros.of(header, List.of(leg)).legs().getFirst();
-                progress.on(new LegFinished(
-                        shown,
-                        leg.probeMillis(),
-                        ArmSummary.cachedTokens(shown.probes()),
-                        left().orElse(Duration.ZERO)));
-                if (leg.isMeasured() && repeats < header.repeatPairs() && gates.isRepeatable(leg)) {
-                    repeat(life, legs, gates.surroundings(leg));
-                    return;
-                }
-                if (noteBroken(leg, gates) && isDecided()) {
-                    decided = true;
-                    return;
-                }
-            }
-            if (life == 0) {
-                rehearsed(legs);
-            }
-            place++;
-            look();
-        }
-
-        /** Ends the run before its plan if a declared look decides it; it may end so nowhere else. */
-        private void look() {
-            int lives = place - (header.rehearsal() ? 1 : 0);
-            int looks = plan.allLooks().size();
-            plan.lookAfter(lives).stream().filter(number -> number < looks).forEach(number -> {
-                Result result = Analysis.of(
-                        new Journal.Contents(header, toLookAt, order.lives(), List.of(), 0, true, List.of()));
-                decided = Analysis.isDecided(result);
-                legsPlanned = legsUpTo(decided ? number : number + 1);
-                progress.on(new Note("Look " + number + " of " + looks + ", after "
-                        + plan.looks().get(number - 1) + " rounds: "
-                        + result.verdict().headline()
-                        + (decided
-                                ? ", which ends the run."
-                                : "; the plan goes on to " + plan.looks().get(number) + " rounds.")));
-            });
-        }
-
-        /** Adds what the server wrote since the load of the leg began. */
-        private LegRecord withTheRest(LegRecord leg) {
-            Optional<ServerLog> rest = environment.engine().written();
-            return leg.withServerLog(leg.serverLog()
-                    .flatMap(before -> rest.map(before::thenOfTheLoad))
-                    .or(() -> rest));
-        }
-
-        private void repeat(int life, List<LegRecord> legs, List<String> why) {
-            String reason = reason(why);
-            environment.stop().shielded(() -> journal.repeatPair(life, reason));
-            order.putLastInRound(life);
-            standing -= legs.size();
-            toLookAt.removeIf(leg -> leg.life() == life);
-            repeats++;
-            settings = settings.afterVoidedPair();
-            progress.on(new PairVoided(life, reason, repeats, header.repeatPairs()));
-        }
-
-        /** Reports and applies what the rehearsal shows, before anything that counts is measured. */
-        private void rehearsed(List<LegRecord> legs) {
-            Rehearsal rehearsal = new Rehearsal(header, legs);
-            rehearsal.refuseFailed();
-            header = header.afterRehearsal(legs);
-            settings = settings.toBuilder()
-                    .holdSlot(Duration.ofMillis(header.slotMillis()))
-                    .build();
-            rehearsal.notes(environment.arms().learns()).forEach(note -> progress.on(new Note(note)));
-        }
-    }
-
-    /** Does a part of a pair; when it fails, or the run is stopped, the journal says that the pair does not count. */
-    private void voidingOnFailure(Journal journal, int life, Runnable part) {
-        try {
-            part.run();
-        } catch (RuntimeException e) {
-            boolean stop =
-                    environment.stop().isAsked() || Thread.currentThread().isInterrupted();
-            if (stop) {
-                environment.stop().notice();
-            }
-            try {
-                journal.voidPair(life, stop ? VoidedPair.STOPPED : reason(e));
-            } catch (LoadTestException unwritten) {
-                e.addSuppressed(unwritten);
-            }
-            throw stop ? new RunStopped(e) : e;
-        }
-    }
-
-    private static String reason(RuntimeException cause) {
-        return withoutEnd(String.valueOf(cause.getMessage()));
-    }
-
-    private static String reason(List<String> failed) {
-        return withoutEnd(String.join(" ", failed));
-    }
-
-    private static String withoutEnd(String told) {
-        return told.endsWith(".") ? told.substring(0, told.length() - 1) : told;
-    }
-
-    private boolean noteBroken(LegRecord leg, Gates gates) {
-        boolean breaks = leg.isMeasured() && !gates.failedBy(leg).isEmpty();
-        if (breaks) {
-            broken.add(leg.life());
-        }
-        return breaks;
-    }
-
-    private boolean isDecided() {
-        return RunStatus.isDecided(plan, settings.criteria(), broken.size());
-    }
-
-    /** Estimates the time for the rest from the legs so far; unknown before the first leg. */
-    private Optional<Duration> left() {
-        if (measured == 0) {
-            return Optional.empty();
-        }
-        long perLeg = (environment.clock().nanos() - began) / measured;
-        return Optional.of(Duration.ofNanos(perLeg * (legsPlanned - standing)));
-    }
-
     private void refuseWrongSizes(EngineFacts facts) {
         int prefix = workload.facts().prefixTokens();
         int page = facts.pageTokensOrUsual();
@@ -561,7 +229,7 @@ public final class LoadTestRun {
                     + " tokens, so nothing of it could be held for sure; use a longer one.");
         }
         long longest = workload.longestRequest()
-                + settings.salt().map(salt -> Salt.tokens()).orElse(0);
+                + test.salt().map(salt -> Salt.tokens()).orElse(0);
         long accepted = Math.min(
                 facts.longestPrompt().orElse(Long.MAX_VALUE),
                 facts.capacityTokens().orElse(Long.MAX_VALUE));
@@ -575,30 +243,15 @@ public final class LoadTestRun {
         return new RunHeader(
                 RunHeader.FORMAT,
                 environment.clock().now().truncatedTo(ChronoUnit.MILLIS).toString(),
-                client(),
+                environment.engine().client(),
                 workload.facts(),
                 plan,
-                settings.seed(),
-                settings.concurrency(),
-                settings.burnIn(),
-                settings.rehearsal(),
-                settings.statistic(),
-                settings.criteria(),
-                settings.holdSlot().toMillis(),
-                settings.slotTolerance().toMillis(),
+                test,
                 environment.engine().name(),
                 environment.engine().givesFreshLives(),
                 environment.arms().name(),
                 environment.arms().claimsHold(),
                 facts,
-                settings.repeatPairs(),
-                settings.slotAdapts(),
-                settings.options());
-    }
-
-    private Map<String, String> client() {
-        Map<String, String> client = new TreeMap<>(environment.engine().client());
-        settings.salt().ifPresent(salt -> client.put(RunHeader.SALT, salt.text()));
-        return client;
+                environment.measuredOn());
     }
 }

@@ -1,8 +1,8 @@
 package io.holdfast.loadtest.run;
 
-import io.holdfast.evidence.Design;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.journal.FlushReceipt;
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.run.EngineUnderTest.Load;
 import io.holdfast.loadtest.workload.LoadRequest;
@@ -32,24 +32,12 @@ public record RunPlan(int pairs, int legs, long requests, long tokens, Duration 
 
     private static final long NANOS = 1_000_000_000;
 
-    /** Plans a load test with a verdict; where its data is looked at more than once, up to the last look. */
-    public static RunPlan of(RunEnvironment environment, Workload workload, LoadTestSettings settings) {
-        return of(environment, workload, settings, settings.design().round().size() * settings.rounds());
-    }
-
     /**
-     * Waits until the engine is ready and tries what the legs of A/A pairs will ask of it. What cannot work is said
-     * here, in one sentence, before anything is measured.
+     * Waits until the engine is ready and tries what the legs will ask of it. What cannot work is said here, in one
+     * sentence, before anything is measured. Where the data is looked at more than once, the plan is up to the last look.
      */
-    public static RunPlan ofControls(RunEnvironment environment, Workload workload, LoadTestSettings settings) {
-        return of(
-                environment,
-                workload,
-                settings.toBuilder().design(Design.CONTROLS).build(),
-                settings.rounds());
-    }
-
-    private static RunPlan of(RunEnvironment environment, Workload workload, LoadTestSettings settings, int pairs) {
+    public static RunPlan of(RunEnvironment environment, Workload workload, LoadTestPlan settings) {
+        int pairs = settings.design().round().size() * settings.rounds();
         environment.engine().beginLife();
         environment.arms().prepare();
         if (settings.salt().isEmpty()) {
@@ -84,7 +72,7 @@ public record RunPlan(int pairs, int legs, long requests, long tokens, Duration 
     }
 
     /** Sends one wave of each kind of request, under way together as they will be; returns what each of a kind took. */
-    private static Map<Role, Double> trial(RunEnvironment environment, Workload workload, LoadTestSettings settings) {
+    private static Map<Role, Double> trial(RunEnvironment environment, Workload workload, LoadTestPlan settings) {
         Map<Role, List<LoadRequest>> waves = new EnumMap<>(Role.class);
         for (Phase phase : workload.phases(TRIAL_LEG)) {
             List<LoadRequest> wave = waves.computeIfAbsent(kind(phase), role -> new ArrayList<>());

@@ -69,6 +69,21 @@ public final class RunStop {
         }
     }
 
+    /** Does a shielded task; once the run was stopped only the stop ends it, whatever it looked like to its code. */
+    <T> T guarded(Supplier<T> task) {
+        try {
+            return shielded(task);
+        } catch (RuntimeException e) {
+            throw isAsked() ? stopped(e) : e;
+        }
+    }
+
+    /** Notes the stop, and returns the exception that says so. */
+    RunStopped stopped(RuntimeException cause) {
+        notice();
+        return new RunStopped(cause);
+    }
+
     /** Does something that no stop keeps from being done, nor cuts in half. Called on the run's thread. */
     void always(Runnable body) {
         raise();

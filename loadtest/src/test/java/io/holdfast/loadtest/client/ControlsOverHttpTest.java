@@ -5,11 +5,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
+import io.holdfast.evidence.Design;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.analysis.ControlResult;
 import io.holdfast.loadtest.arm.Arms;
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.run.LoadTestRun;
-import io.holdfast.loadtest.run.LoadTestSettings;
 import io.holdfast.loadtest.run.Progress;
 import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.loadtest.run.RunEnvironment;
@@ -40,7 +41,8 @@ final class ControlsOverHttpTest {
             .withDecodeMillis(1);
     private static final EmulatorSettings VLLM =
             SGLANG.withKind(new EmulatorSettings.Kind.Vllm(VllmSettings.defaults()));
-    private static final LoadTestSettings SETTINGS = LoadTestSettings.defaults().toBuilder()
+    private static final LoadTestPlan SETTINGS = LoadTestPlan.defaults().toBuilder()
+            .design(Design.CONTROLS)
             .rounds(4)
             .concurrency(4)
             .burnIn(false)
@@ -69,7 +71,7 @@ final class ControlsOverHttpTest {
             try (Emulator emulator = Emulator.start(vertx, settings);
                     HttpEngine engine = engine(emulator, route, "")) {
                 RunEnvironment environment = new RunEnvironment(engine, Arms.none(), new SteadyClock());
-                RunPlan plan = RunPlan.ofControls(environment, WORKLOAD, SETTINGS);
+                RunPlan plan = RunPlan.of(environment, WORKLOAD, SETTINGS);
                 ControlResult result = LoadTestRun.controls(
                         environment,
                         WORKLOAD,

@@ -14,11 +14,11 @@ import io.holdfast.loadtest.client.EngineClient.Prepared;
 import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.EngineFacts;
 import io.holdfast.loadtest.journal.Journal;
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.run.ArmSwitch;
 import io.holdfast.loadtest.run.EngineUnderTest;
 import io.holdfast.loadtest.run.LoadTestRun;
-import io.holdfast.loadtest.run.LoadTestSettings;
 import io.holdfast.loadtest.run.Progress;
 import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.loadtest.run.RunEnvironment;
@@ -265,7 +265,7 @@ final class EmulatorEndToEndTest {
             int rounds,
             HttpSettings http,
             Function<EngineUnderTest, ArmSwitch> arm,
-            UnaryOperator<LoadTestSettings.Builder> change) {
+            UnaryOperator<LoadTestPlan.Builder> change) {
         return run(engine, rounds, http, arm, change, IdlePrefixFlood.workload(11, EmulatedUnit.SHAPE));
     }
 
@@ -274,9 +274,9 @@ final class EmulatorEndToEndTest {
             int rounds,
             HttpSettings http,
             Function<EngineUnderTest, ArmSwitch> arm,
-            UnaryOperator<LoadTestSettings.Builder> change,
+            UnaryOperator<LoadTestPlan.Builder> change,
             Workload workload) {
-        LoadTestSettings.Builder settings = LoadTestSettings.defaults().toBuilder()
+        LoadTestPlan.Builder settings = LoadTestPlan.defaults().toBuilder()
                 .rounds(rounds)
                 .concurrency(4)
                 .burnIn(false)

@@ -8,10 +8,10 @@ import io.holdfast.evidence.Finding;
 import io.holdfast.loadtest.analysis.Result;
 import io.holdfast.loadtest.arm.Arms;
 import io.holdfast.loadtest.journal.HoldReceipt;
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.journal.ReleaseReceipt;
 import io.holdfast.loadtest.run.ArmSwitch;
 import io.holdfast.loadtest.run.LoadTestRun;
-import io.holdfast.loadtest.run.LoadTestSettings;
 import io.holdfast.loadtest.run.Progress;
 import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.loadtest.run.RunEnvironment;
@@ -153,8 +153,8 @@ final class FaultsOverSocketsTest {
             EmulatorSettings engine,
             long seed,
             BiFunction<HttpEngine, EmulatedUnit, ArmSwitch> arm,
-            UnaryOperator<LoadTestSettings.Builder> change) {
-        LoadTestSettings.Builder settings = LoadTestSettings.defaults().toBuilder()
+            UnaryOperator<LoadTestPlan.Builder> change) {
+        LoadTestPlan.Builder settings = LoadTestPlan.defaults().toBuilder()
                 .rounds(2)
                 .seed(seed)
                 .concurrency(4)

@@ -13,10 +13,10 @@ import io.holdfast.loadtest.arm.Arms;
 import io.holdfast.loadtest.journal.EngineShare;
 import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.journal.LegRecord;
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.run.ArmSwitch;
 import io.holdfast.loadtest.run.LoadTestRun;
-import io.holdfast.loadtest.run.LoadTestSettings;
 import io.holdfast.loadtest.run.Progress;
 import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.loadtest.run.RunEnvironment;
@@ -152,7 +152,7 @@ final class FleetTest {
             return LoadTestRun.run(
                     new RunEnvironment(tested, arms, clock),
                     IdlePrefixFlood.workload(11, SHAPE),
-                    LoadTestSettings.defaults().toBuilder()
+                    LoadTestPlan.defaults().toBuilder()
                             .rounds(1)
                             .concurrency(4)
                             .burnIn(false)

@@ -8,9 +8,9 @@ import io.holdfast.evidence.Finding;
 import io.holdfast.loadtest.analysis.Result;
 import io.holdfast.loadtest.arm.Arms;
 import io.holdfast.loadtest.journal.Arm;
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.run.ArmSwitch;
 import io.holdfast.loadtest.run.LoadTestRun;
-import io.holdfast.loadtest.run.LoadTestSettings;
 import io.holdfast.loadtest.run.Progress;
 import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.loadtest.run.RunEnvironment;
@@ -88,7 +88,7 @@ final class HalfPinnedTest {
                         new RunEnvironment(engine, arm, clock),
                         IdlePrefixFlood.workload(
                                 3, FloodShape.of(PREFIX, 16, 4, 48, 1).withOutputTokens(1, 2)),
-                        LoadTestSettings.defaults().toBuilder()
+                        LoadTestPlan.defaults().toBuilder()
                                 .rounds(4)
                                 .concurrency(2)
                                 .burnIn(false)

@@ -6,10 +6,10 @@ import io.holdfast.evidence.CacheProof.Answer;
 import io.holdfast.evidence.Finding;
 import io.holdfast.loadtest.analysis.Result;
 import io.holdfast.loadtest.arm.Arms;
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.journal.ReleaseReceipt;
 import io.holdfast.loadtest.run.ArmSwitch;
 import io.holdfast.loadtest.run.LoadTestRun;
-import io.holdfast.loadtest.run.LoadTestSettings;
 import io.holdfast.loadtest.run.Progress;
 import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.loadtest.run.RunEnvironment;
@@ -100,13 +100,12 @@ final class UnansweredCloseTest {
         assertThat(result.verdict().finding()).isNotEqualTo(Finding.INVALID);
     }
 
-    private Result run(IntPredicate drops, UnaryOperator<LoadTestSettings.Builder> change) {
+    private Result run(IntPredicate drops, UnaryOperator<LoadTestPlan.Builder> change) {
         return run(drops, change, StubEngine.status(200, ""));
     }
 
     /** @param drops which closes, counted from 1, are not answered */
-    private Result run(
-            IntPredicate drops, UnaryOperator<LoadTestSettings.Builder> change, StubEngine.Script otherwise) {
+    private Result run(IntPredicate drops, UnaryOperator<LoadTestPlan.Builder> change, StubEngine.Script otherwise) {
         RunClock clock = new SteadyClock();
         try (StubEngine stub = StubEngine.start(vertx, PREFIX)) {
             stub.serverInfo = "{\"page_size\":16,\"max_total_num_tokens\":200,\"version\":\"stub\","
@@ -125,7 +124,7 @@ final class UnansweredCloseTest {
             try (HttpEngine engine =
                             new HttpEngine(vertx, new ExistingServer(stub.uri()), HttpSettings.defaults(), clock);
                     ArmSwitch arm = Arms.session(engine, 7)) {
-                LoadTestSettings.Builder settings = LoadTestSettings.defaults().toBuilder()
+                LoadTestPlan.Builder settings = LoadTestPlan.defaults().toBuilder()
                         .rounds(4)
                         .concurrency(2)
                         .burnIn(false)

@@ -6,15 +6,20 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.analysis.Analysis;
 import io.holdfast.loadtest.testing.Legs;
+import io.holdfast.loadtest.workload.FloodShape;
+import io.holdfast.loadtest.workload.Salt;
 import java.io.IOException;
+import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.stream.Stream;
@@ -133,7 +138,7 @@ final class JournalTest {
         write(legs);
         List<String> lines = new ArrayList<>(Files.readAllLines(file));
         String id = JournalReader.id(lines.getFirst());
-        lines.set(0, lines.getFirst().replace("\"format\":5", "\"format\":4"));
+        lines.set(0, olderHead(4, ""));
         String older = JournalReader.id(lines.getFirst());
         lines.replaceAll(line -> line.replace(id, older)
                 .replace(",\"client\":null", "")
@@ -141,6 +146,69 @@ final class JournalTest {
         assertThat(lines.get(1)).doesNotContain("client", "firstAnswer");
         Files.write(file, lines);
         assertThat(Journal.read(file).legs()).isEqualTo(legs);
+        assertThat(Journal.read(file).header().test()).isEqualTo(Legs.header().test());
+    }
+
+    /** The head of format 5 had the plan in numbers of its own and in the options of the command. */
+    @Test
+    void formatWithOptions_isReadAsAPlan() throws IOException {
+        Files.writeString(
+                file,
+                olderHead(
+                                5,
+                                "\"url\":\"http://127.0.0.1:1\",\"engine\":\"http://127.0.0.1:2 http://127.0.0.1:3\","
+                                        + "\"hold\":\"keep-warm\",\"touch-every\":\"2\",\"prefix-tokens\":\"64\","
+                                        + "\"suffix-tokens\":\"8\",\"flood-requests\":\"5\",\"flood-tokens\":\"40\","
+                                        + "\"cycles\":\"3\",\"output-tokens\":\"4\",\"ca\":\"/etc/ca.pem\","
+                                        + "\"also-judge\":\"PROBE_P95,PROBE_MEAN\",\"max-duration-ms\":\"5400000\","
+                                        + "\"restart-per\":\"leg\",\"server-wrapper\":\"nsys profile\","
+                                        + "\"environment.cores\":\"2\"")
+                        + "\n");
+        RunHeader header = Journal.read(file).header();
+        LoadTestPlan test = header.test();
+        assertThat(test.target())
+                .contains(new LoadTestPlan.Target(
+                        URI.create("http://127.0.0.1:1"),
+                        List.of(URI.create("http://127.0.0.1:2"), URI.create("http://127.0.0.1:3")),
+                        FloodShape.of(64, 8, 5, 40, 3).withOutputTokens(1, 4),
+                        "closed",
+                        new ArmPlan.KeepWarm(2),
+                        Optional.empty(),
+                        Optional.of(Path.of("/etc/ca.pem"))));
+        assertThat(test.judgedBy()).containsExactly(Statistic.PROBE_P50, Statistic.PROBE_P95, Statistic.PROBE_MEAN);
+        assertThat(test.mostTime()).contains(Duration.ofMinutes(90));
+        assertThat(test.freshLegs()).isTrue();
+        assertThat(test.profiler()).contains("nsys profile");
+        assertThat(header.environment()).containsExactly(Map.entry("cores", "2"));
+    }
+
+    /** What a journal keeps of a plan is read back equal, whatever the arm. */
+    @Test
+    void plans_areReadBackEqual() {
+        List<ArmPlan> arms = List.of(
+                ArmPlan.none(),
+                new ArmPlan.KeepWarm(3),
+                new ArmPlan.Beside(URI.create("http://127.0.0.1:8471"), "main", true),
+                new ArmPlan.Commands(true),
+                new ArmPlan.AnotherServer());
+        for (int i = 0; i < arms.size(); i++) {
+            LoadTestPlan test = Legs.header().test().toBuilder()
+                    .salt(new Salt(-7))
+                    .mostTime(Duration.ofHours(8))
+                    .alsoJudged(List.of(Statistic.PROBE_P95))
+                    .target(new LoadTestPlan.Target(
+                            URI.create("http://127.0.0.1:1"),
+                            List.of(),
+                            FloodShape.of(64, 8, 5, 40, 3),
+                            "poisson:4",
+                            arms.get(i),
+                            Optional.of("/flush"),
+                            Optional.of(Path.of("/a:b/ca.pem"))))
+                    .build();
+            Path its = folder.resolve(i + ".jsonl");
+            Journal.create(its, Legs.header().with(test)).close();
+            assertThat(Journal.read(its).header().test()).isEqualTo(test);
+        }
     }
 
     /** Before there were looks a run was looked at once, and before there were batches nobody counted them. */
@@ -152,8 +220,8 @@ final class JournalTest {
         write(told);
         List<String> lines = new ArrayList<>(Files.readAllLines(file));
         String id = JournalReader.id(lines.getFirst());
-        assertThat(lines.getFirst()).contains(",\"looks\":[]");
-        lines.set(0, lines.getFirst().replace(",\"looks\":[]", ""));
+        lines.set(0, olderHead(5, "").replace(",\"looks\":[]", ""));
+        assertThat(lines.getFirst()).doesNotContain("looks");
         String older = JournalReader.id(lines.getFirst());
         lines.replaceAll(line -> line.replace(id, older).replace(",\"prefills\":0,\"cachedTokens\":0", ""));
         assertThat(lines.get(1)).doesNotContain("prefills");
@@ -174,14 +242,15 @@ final class JournalTest {
         write(legs);
         List<String> lines = new ArrayList<>(Files.readAllLines(file));
         String id = JournalReader.id(lines.getFirst());
-        lines.set(0, lines.getFirst().replace(",\"arrivals\":\"closed\"", ""));
+        lines.set(0, olderHead(5, "").replace(",\"arrivals\":\"closed\"", ""));
         String older = JournalReader.id(lines.getFirst());
         assertThat(older).isNotEqualTo(id);
         lines.replaceAll(line -> line.replace(id, older).replace(",\"serverLog\":null", ""));
         assertThat(lines).noneMatch(line -> line.contains("arrivals") || line.contains("serverLog"));
         Files.write(file, lines);
         assertThat(Journal.read(file).legs()).isEqualTo(legs);
-        assertThat(Journal.read(file).header()).isEqualTo(Legs.header());
+        assertThat(Journal.read(file).header().workload())
+                .isEqualTo(Legs.header().workload());
     }
 
     @Test
@@ -227,7 +296,7 @@ final class JournalTest {
     @Test
     void otherFormat_isRefused() throws IOException {
         write(List.of());
-        Files.writeString(file, Files.readString(file).replace("\"format\":5", "\"format\":3"));
+        Files.writeString(file, Files.readString(file).replace("\"format\":6", "\"format\":3"));
         assertThatThrownBy(() -> Journal.read(file)).hasMessageContaining("has format 3");
     }
 
@@ -400,6 +469,21 @@ final class JournalTest {
             journal.append(legs.get(2));
         }
         assertThat(Journal.read(file).legs()).isEqualTo(legs.subList(0, 3));
+    }
+
+    private static String olderHead(int format, String options) {
+        return "{\"run\":{\"format\":" + format
+                + ",\"startedAt\":\"2026-11-21T00:00:00Z\",\"client\":{\"java\":\"25\",\"model\":\"a"
+                + " model\"},\"workload\":{\"id\":\"w\",\"name\":\"a flood\",\"seed\":1,\"prefixTokens\":64,"
+                + "\"pressureTokens\":404,\"arrivals\":\"closed\"},\"plan\":{\"rounds\":[[\"AA\",\"BP\",\"PB\"],"
+                + "[\"AA\",\"BP\",\"PB\"],[\"AA\",\"BP\",\"PB\"],[\"AA\",\"BP\",\"PB\"]],\"looks\":[]},\"seed\":42,"
+                + "\"concurrency\":2,\"burnIn\":true,\"rehearsal\":false,\"statistic\":\"PROBE_P50\","
+                + "\"criteria\":{\"delta\":0.04879016416943205,\"alpha\":0.05,\"minimumPerOrder\":4},\"slotMillis\":150,\"toleranceMillis\":50,\"unit\":\"a"
+                + " unit\",\"freshLives\":true,\"holder\":\"a holder\","
+                + "\"claimsHold\":true,\"engine\":{\"family\":\"SGLANG\",\"pageTokens\":4,\"capacityTokens\":300,"
+                + "\"longestPrompt\":null,\"version\":null},"
+                + (format == 4 ? "" : "\"repeatPairs\":0,\"slotAdapts\":false,")
+                + "\"options\":{" + options + "}}}";
     }
 
     private static List<String> lines(List<String> first, List<String> then) {

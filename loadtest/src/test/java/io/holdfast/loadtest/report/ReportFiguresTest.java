@@ -10,8 +10,10 @@ import io.holdfast.loadtest.analysis.Analysis;
 import io.holdfast.loadtest.analysis.Result;
 import io.holdfast.loadtest.analysis.RunMeasures;
 import io.holdfast.loadtest.journal.Arm;
+import io.holdfast.loadtest.journal.ArmPlan;
 import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.journal.LegRecord;
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.journal.RequestStatus;
 import io.holdfast.loadtest.journal.RunHeader;
@@ -21,8 +23,10 @@ import io.holdfast.loadtest.report.Document.Point;
 import io.holdfast.loadtest.report.Document.Series;
 import io.holdfast.loadtest.report.Document.Shape;
 import io.holdfast.loadtest.testing.Legs;
+import io.holdfast.loadtest.workload.FloodShape;
 import io.holdfast.loadtest.workload.Role;
 import io.holdfast.loadtest.workload.Workload;
+import java.net.URI;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -253,29 +257,19 @@ final class ReportFiguresTest {
     }
 
     private static String command(Design design) {
-        RunHeader header = Legs.header();
-        return RunCommand.of(new RunHeader(
-                        header.format(),
-                        header.startedAt(),
-                        header.client(),
-                        header.workload(),
-                        CrossoverPlan.draw(design, 3, new SplittableRandom(1)),
-                        header.seed(),
-                        header.concurrency(),
-                        header.burnIn(),
-                        header.rehearsal(),
-                        header.statistic(),
-                        header.criteria(),
-                        header.slotMillis(),
-                        header.toleranceMillis(),
-                        header.unit(),
-                        header.freshLives(),
-                        header.holder(),
-                        header.claimsHold(),
-                        header.engine(),
-                        0,
-                        false,
-                        Map.of("url", "http://127.0.0.1:1")))
+        LoadTestPlan test = Legs.header().test().toBuilder()
+                .target(new LoadTestPlan.Target(
+                        URI.create("http://127.0.0.1:1"),
+                        List.of(),
+                        FloodShape.of(64, 8, 5, 40, 3),
+                        "closed",
+                        ArmPlan.none(),
+                        Optional.empty(),
+                        Optional.empty()))
+                .build();
+        return RunCommand.of(Legs.header()
+                        .of(CrossoverPlan.draw(design, 3, new SplittableRandom(1)), true)
+                        .with(test))
                 .orElseThrow();
     }
 }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import io.holdfast.evidence.Design;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.analysis.ControlAnalysis;
 import io.holdfast.loadtest.analysis.ControlResult;
@@ -12,6 +13,7 @@ import io.holdfast.loadtest.client.ExistingServer;
 import io.holdfast.loadtest.client.HttpEngine;
 import io.holdfast.loadtest.client.HttpSettings;
 import io.holdfast.loadtest.journal.LegRecord;
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.testing.SteadyClock;
 import io.holdfast.loadtest.testing.StubEngine;
 import io.holdfast.loadtest.workload.FloodShape;
@@ -35,7 +37,8 @@ import org.junit.jupiter.api.io.TempDir;
 /** A/A runs against a server that can be told to misbehave. */
 final class ControlRunTest {
     private static final Workload WORKLOAD = IdlePrefixFlood.workload(1, new FloodShape(64, 8, 3, 80, 1, 1, 1, 1));
-    private static final LoadTestSettings SETTINGS = LoadTestSettings.defaults().toBuilder()
+    private static final LoadTestPlan SETTINGS = LoadTestPlan.defaults().toBuilder()
+            .design(Design.CONTROLS)
             .rounds(5)
             .concurrency(2)
             .burnIn(false)
@@ -44,7 +47,8 @@ final class ControlRunTest {
             .slotTolerance(Duration.ofSeconds(60))
             .salt(new Salt(7))
             .build();
-    private static final LoadTestSettings FLUSHING = LoadTestSettings.defaults().toBuilder()
+    private static final LoadTestPlan FLUSHING = LoadTestPlan.defaults().toBuilder()
+            .design(Design.CONTROLS)
             .rounds(4)
             .concurrency(2)
             .burnIn(false)
@@ -162,7 +166,7 @@ final class ControlRunTest {
 
     @Test
     void plan_countsWhatTheRunThenSends() {
-        RunPlan plan = with(environment -> RunPlan.ofControls(environment, WORKLOAD, SETTINGS));
+        RunPlan plan = with(environment -> RunPlan.of(environment, WORKLOAD, SETTINGS));
         assertThat(plan.pairs()).isEqualTo(5);
         assertThat(plan.legs()).isEqualTo(12);
         assertThat(plan.requests()).isEqualTo(12 * 5);
@@ -177,7 +181,7 @@ final class ControlRunTest {
     @Test
     void requestThatTheEngineRefuses_isSaidBeforeTheLoad() {
         failFrom(0, Integer.MAX_VALUE);
-        assertThatThrownBy(() -> with(environment -> RunPlan.ofControls(environment, WORKLOAD, SETTINGS)))
+        assertThatThrownBy(() -> with(environment -> RunPlan.of(environment, WORKLOAD, SETTINGS)))
                 .isInstanceOf(LoadTestException.class)
                 .hasMessageContaining("failed before the load began: the engine answered 400: no; ask for smaller");
     }
@@ -188,7 +192,7 @@ final class ControlRunTest {
         engine.answers = body -> body.path("input_ids").isMissingNode()
                 ? StubEngine.status(404, "")
                 : StubEngine.stream(4, 1, OptionalInt.of(0));
-        assertThatThrownBy(() -> with(wrong, environment -> RunPlan.ofControls(environment, WORKLOAD, FLUSHING)))
+        assertThatThrownBy(() -> with(wrong, environment -> RunPlan.of(environment, WORKLOAD, FLUSHING)))
                 .isInstanceOf(LoadTestException.class)
                 .hasMessageContaining("leave the flush path out");
     }
@@ -213,7 +217,7 @@ final class ControlRunTest {
         return folder.resolve("aa.jsonl");
     }
 
-    private ControlResult run(LoadTestSettings settings) {
+    private ControlResult run(LoadTestPlan settings) {
         return with(environment -> LoadTestRun.controls(environment, WORKLOAD, settings, journal(), events::add));
     }
 

@@ -14,7 +14,6 @@ import io.holdfast.loadtest.arm.Arms;
 import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.journal.LegRecord;
-import io.holdfast.loadtest.journal.RunHeader;
 import io.holdfast.loadtest.testing.MemoryFolder;
 import io.holdfast.rules.engine.Speed;
 import io.holdfast.rules.fault.GpuFault;
@@ -25,7 +24,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -48,11 +46,10 @@ final class DesignRunTest {
     private static VirtualExperiment of(Design design) {
         VirtualExperiment its = EVEN.with(settings -> settings.design(design));
         return design == Design.FRESH_LEGS
-                ? its.with(settings -> settings.options(Map.of(RunHeader.RESTART_PER, RunHeader.LEG)))
-                        .withArms(engine -> {
-                            engine.servePinnedLegsAt(EVEN.speed());
-                            return Arms.pinRoute(engine);
-                        })
+                ? its.with(settings -> settings.freshLegs(true)).withArms(engine -> {
+                    engine.servePinnedLegsAt(EVEN.speed());
+                    return Arms.pinRoute(engine);
+                })
                 : its;
     }
 

@@ -10,6 +10,7 @@ import io.holdfast.loadtest.client.HttpEngine;
 import io.holdfast.loadtest.client.HttpSettings;
 import io.holdfast.loadtest.journal.HoldReceipt;
 import io.holdfast.loadtest.journal.LegRecord;
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.journal.ReleaseReceipt;
 import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.journal.Step;
@@ -32,7 +33,7 @@ import org.junit.jupiter.api.Test;
 
 final class LegProtocolTest {
     private static final Workload WORKLOAD = IdlePrefixFlood.workload(1, new FloodShape(64, 8, 3, 40, 2, 2, 1, 3));
-    private static final LoadTestSettings SETTINGS = LoadTestSettings.defaults().toBuilder()
+    private static final LoadTestPlan SETTINGS = LoadTestPlan.defaults().toBuilder()
             .concurrency(2)
             .holdSlot(Duration.ofMillis(50))
             .build();

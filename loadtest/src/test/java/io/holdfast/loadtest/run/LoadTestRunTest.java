@@ -16,6 +16,7 @@ import io.holdfast.loadtest.client.ServerUnit;
 import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.HoldReceipt;
 import io.holdfast.loadtest.journal.LegRecord;
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.testing.SteadyClock;
 import io.holdfast.loadtest.testing.StubEngine;
 import io.holdfast.loadtest.testing.StubHolder;
@@ -289,18 +290,18 @@ final class LoadTestRunTest {
         return holder.calls.stream().filter(call::equals).count();
     }
 
-    private static LoadTestSettings.Builder settings() {
-        return LoadTestSettings.defaults().toBuilder()
+    private static LoadTestPlan.Builder settings() {
+        return LoadTestPlan.defaults().toBuilder()
                 .concurrency(2)
                 .holdSlot(Duration.ofMillis(100))
                 .slotTolerance(Duration.ofSeconds(10));
     }
 
-    private Result run(LoadTestSettings settings) {
+    private Result run(LoadTestPlan settings) {
         return run(settings, holder);
     }
 
-    private Result run(LoadTestSettings settings, ArmSwitch with) {
+    private Result run(LoadTestPlan settings, ArmSwitch with) {
         ServerUnit unit = new ServerUnit() {
             @Override
             public URI uri() {
@@ -315,7 +316,7 @@ final class LoadTestRunTest {
         return run(settings, with, unit);
     }
 
-    private Result run(LoadTestSettings settings, ArmSwitch with, ServerUnit unit) {
+    private Result run(LoadTestPlan settings, ArmSwitch with, ServerUnit unit) {
         RunClock clock = new SteadyClock();
         try (HttpEngine tested = new HttpEngine(vertx, unit, HttpSettings.defaults(), clock)) {
             return LoadTestRun.run(

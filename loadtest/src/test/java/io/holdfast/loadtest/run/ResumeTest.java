@@ -13,7 +13,6 @@ import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.loadtest.journal.PlannedLeg;
 import io.holdfast.loadtest.journal.ReleaseReceipt;
-import io.holdfast.loadtest.journal.RunHeader;
 import io.holdfast.loadtest.journal.VoidedPair;
 import io.holdfast.loadtest.testing.MemoryFolder;
 import io.holdfast.loadtest.workload.LoadRequest;
@@ -29,7 +28,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -128,7 +126,7 @@ final class ResumeTest {
     @Test
     void runWithAServerForEachLeg_isResumedToTheSamePlan() throws IOException {
         VirtualExperiment servers = EXPERIMENT
-                .with(settings -> settings.burnIn(false).options(Map.of(RunHeader.ARM_SERVER, "")))
+                .with(settings -> settings.burnIn(false).freshLegs(true))
                 .withArms(engine -> {
                     engine.servePinnedLegsAt(new Speed(20, 10_000, 1_000, 1));
                     return Arms.anotherServer("serve --faster");

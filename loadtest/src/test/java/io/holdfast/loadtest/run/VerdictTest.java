@@ -14,7 +14,6 @@ import io.holdfast.loadtest.analysis.Result;
 import io.holdfast.loadtest.arm.Arms;
 import io.holdfast.loadtest.journal.Arm;
 import io.holdfast.loadtest.journal.LegRecord;
-import io.holdfast.loadtest.journal.RunHeader;
 import io.holdfast.loadtest.journal.Statistic;
 import io.holdfast.loadtest.journal.Step;
 import io.holdfast.loadtest.testing.MemoryFolder;
@@ -99,7 +98,7 @@ final class VerdictTest {
                     engine.servePinnedLegsAt(new Speed(20, 10_000, 1_000, 1));
                     return Arms.anotherServer("serve --faster");
                 })
-                .with(settings -> settings.options(Map.of(RunHeader.ARM_SERVER, "")));
+                .with(settings -> settings.freshLegs(true));
         assertThat(findings(SOME, faster, result -> {
                     assertThat(result.serverProcesses()).isEqualTo(24);
                     assertThat(result.verdict().withOrderBias()).isFalse();

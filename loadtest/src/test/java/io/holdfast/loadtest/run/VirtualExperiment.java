@@ -3,6 +3,7 @@ package io.holdfast.loadtest.run;
 import io.holdfast.loadtest.analysis.ControlResult;
 import io.holdfast.loadtest.analysis.Result;
 import io.holdfast.loadtest.arm.Arms;
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.workload.Arrivals;
 import io.holdfast.loadtest.workload.FloodShape;
 import io.holdfast.loadtest.workload.IdlePrefixFlood;
@@ -33,7 +34,7 @@ record VirtualExperiment(
         Speed speed,
         List<Fault> faults,
         FloodShape shape,
-        LoadTestSettings settings,
+        LoadTestPlan settings,
         Arrivals arrivals,
         double latenessMicros) {
     static final int PREFIX = 256;
@@ -50,7 +51,7 @@ record VirtualExperiment(
                 new Speed(40, 10_000, 1_000, 1),
                 List.of(),
                 FloodShape.of(PREFIX, 32, 2, 896, 3).withOutputTokens(1, 1),
-                LoadTestSettings.defaults().toBuilder()
+                LoadTestPlan.defaults().toBuilder()
                         .rounds(4)
                         .concurrency(4)
                         .burnIn(false)
@@ -112,7 +113,7 @@ record VirtualExperiment(
         return new VirtualExperiment(engine, vllm, arms, speed, faults, shape, settings, arrivals, micros);
     }
 
-    VirtualExperiment with(UnaryOperator<LoadTestSettings.Builder> change) {
+    VirtualExperiment with(UnaryOperator<LoadTestPlan.Builder> change) {
         return new VirtualExperiment(
                 engine,
                 vllm,
@@ -175,7 +176,7 @@ record VirtualExperiment(
                 seed, shape, arrivals, 1 + settings.design().round().getFirst().legs());
     }
 
-    private LoadTestSettings its(long seed) {
+    private LoadTestPlan its(long seed) {
         return settings.toBuilder().seed(seed).build();
     }
 

@@ -1,6 +1,5 @@
 package io.holdfast.loadtest.testing;
 
-import io.holdfast.evidence.Criteria;
 import io.holdfast.evidence.CrossoverPlan;
 import io.holdfast.evidence.PairOrder;
 import io.holdfast.loadtest.journal.Arm;
@@ -9,6 +8,7 @@ import io.holdfast.loadtest.journal.EngineFacts.Family;
 import io.holdfast.loadtest.journal.FlushReceipt;
 import io.holdfast.loadtest.journal.HoldReceipt;
 import io.holdfast.loadtest.journal.LegRecord;
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.journal.ReleaseReceipt;
 import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.journal.RequestStatus;
@@ -56,73 +56,29 @@ public final class Legs {
                 Map.of("java", "25", "model", "a model"),
                 new WorkloadFacts(WORKLOAD, "a flood", 1, PREFIX, 404, arrivals),
                 new CrossoverPlan(Collections.nCopies(ROUNDS, List.of(PairOrder.AA, PairOrder.BP, PairOrder.PB))),
-                42,
-                2,
-                true,
-                false,
-                statistic,
-                Criteria.standard(),
-                150,
-                50,
+                LoadTestPlan.defaults().toBuilder()
+                        .rounds(ROUNDS)
+                        .concurrency(2)
+                        .statistic(statistic)
+                        .repeatPairs(0)
+                        .build(),
                 "a unit",
                 true,
                 "a holder",
                 true,
                 new EngineFacts(
-                        Family.SGLANG,
-                        OptionalInt.of(4),
-                        OptionalLong.of(300),
-                        OptionalLong.empty(),
-                        Optional.empty()));
+                        Family.SGLANG, OptionalInt.of(4), OptionalLong.of(300), OptionalLong.empty(), Optional.empty()),
+                Map.of());
     }
 
     /** The same for an arm that claims to hold nothing. */
     public static RunHeader withoutHold(RunHeader header) {
-        return new RunHeader(
-                header.format(),
-                header.startedAt(),
-                header.client(),
-                header.workload(),
-                header.plan(),
-                header.seed(),
-                header.concurrency(),
-                header.burnIn(),
-                header.rehearsal(),
-                header.statistic(),
-                header.criteria(),
-                header.slotMillis(),
-                header.toleranceMillis(),
-                header.unit(),
-                header.freshLives(),
-                header.holder(),
-                false,
-                header.engine());
+        return header.of(header.plan(), false);
     }
 
     /** The same in which so many pairs may be voided by their surroundings and run again. */
     public static RunHeader repeating(RunHeader header, int pairs) {
-        return new RunHeader(
-                header.format(),
-                header.startedAt(),
-                header.client(),
-                header.workload(),
-                header.plan(),
-                header.seed(),
-                header.concurrency(),
-                header.burnIn(),
-                header.rehearsal(),
-                header.statistic(),
-                header.criteria(),
-                header.slotMillis(),
-                header.toleranceMillis(),
-                header.unit(),
-                header.freshLives(),
-                header.holder(),
-                header.claimsHold(),
-                header.engine(),
-                pairs,
-                header.slotAdapts(),
-                header.options());
+        return header.with(header.test().toBuilder().repeatPairs(pairs).build());
     }
 
     public static LegRecord withOwn(LegRecord leg, List<RequestRecord> own) {

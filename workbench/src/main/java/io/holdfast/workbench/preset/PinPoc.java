@@ -8,9 +8,9 @@ import io.holdfast.loadtest.analysis.Analysis;
 import io.holdfast.loadtest.analysis.Result;
 import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.journal.LegRecord;
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.journal.RunHeader;
 import io.holdfast.loadtest.journal.Statistic;
-import io.holdfast.loadtest.run.LoadTestSettings;
 import io.holdfast.loadtest.workload.PinSharedPrompt;
 import io.holdfast.loadtest.workload.Workload;
 import java.time.Duration;
@@ -199,8 +199,8 @@ public final class PinPoc {
     }
 
     /** Returns the settings with which a step runs. */
-    public static LoadTestSettings settings(Step step, long seed, boolean burnIn, int repeatPairs) {
-        return LoadTestSettings.defaults().toBuilder()
+    public static LoadTestPlan settings(Step step, long seed, boolean burnIn, int repeatPairs) {
+        return LoadTestPlan.defaults().toBuilder()
                 .design(step.kind().design())
                 .rounds(step.pairs())
                 .seed(seed)

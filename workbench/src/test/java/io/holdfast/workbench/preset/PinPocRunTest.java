@@ -12,11 +12,11 @@ import io.holdfast.loadtest.analysis.Result;
 import io.holdfast.loadtest.arm.Arms;
 import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.journal.LegRecord;
+import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.measure.Metric;
 import io.holdfast.loadtest.measure.Quantity;
 import io.holdfast.loadtest.run.ArmSwitch;
 import io.holdfast.loadtest.run.LoadTestRun;
-import io.holdfast.loadtest.run.LoadTestSettings;
 import io.holdfast.loadtest.run.Progress;
 import io.holdfast.loadtest.run.RunEnvironment;
 import io.holdfast.loadtest.run.VirtualEngine;
@@ -67,7 +67,7 @@ final class PinPocRunTest {
                 ArmSwitch arms = Arms.pinRoute(tested)) {
             RunEnvironment environment = new RunEnvironment(tested, arms, time);
             Workload workload = PinPoc.workload(step, SEED, SIZES);
-            LoadTestSettings settings = PinPoc.settings(step, SEED, true, 0);
+            LoadTestPlan settings = PinPoc.settings(step, SEED, true, 0);
             Path journal = folder.resolve(step.journal());
             if (step.kind() == PinPoc.Kind.AA_CONTROL) {
                 LoadTestRun.controls(environment, workload, settings, journal, Progress.silent());

@@ -1,18 +1,17 @@
-package io.holdfast.loadtest.run;
+package io.holdfast.loadtest.journal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.client.HttpSettings;
-import io.holdfast.loadtest.journal.Statistic;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
-final class LoadTestSettingsTest {
+final class LoadTestPlanTest {
     @Test
     void defaults_areFiveRoundsWithBurnIn() {
-        LoadTestSettings settings = LoadTestSettings.defaults();
+        LoadTestPlan settings = LoadTestPlan.defaults();
         assertThat(settings.rounds()).isEqualTo(5);
         assertThat(settings.burnIn()).isTrue();
         assertThat(settings.slotTolerance()).isEqualTo(Duration.ofMillis(50));
@@ -21,14 +20,14 @@ final class LoadTestSettingsTest {
 
     @Test
     void builder_keepsWhatIsNotChanged() {
-        LoadTestSettings settings =
-                LoadTestSettings.defaults().toBuilder().seed(7).rehearsal(true).build();
+        LoadTestPlan settings =
+                LoadTestPlan.defaults().toBuilder().seed(7).rehearsal(true).build();
         assertThat(settings.toBuilder().build()).isEqualTo(settings);
     }
 
     @Test
     void badValues_areRefusedInOneSentence() {
-        LoadTestSettings settings = LoadTestSettings.defaults();
+        LoadTestPlan settings = LoadTestPlan.defaults();
         assertThatThrownBy(() -> settings.toBuilder().rounds(0).build())
                 .isInstanceOf(LoadTestException.class)
                 .hasMessage("The rounds must be between 1 and 1000, not 0.");

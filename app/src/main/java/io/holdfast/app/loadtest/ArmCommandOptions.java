@@ -1,0 +1,105 @@
+package io.holdfast.app.loadtest;
+
+import io.holdfast.app.cli.CommandException;
+import io.holdfast.app.cli.ServerAddress;
+import io.holdfast.loadtest.journal.ArmPlan;
+import io.holdfast.loadtest.session.ArmCommands;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/** Commands of an arm, which no journal keeps: a run that goes on needs them written again. */
+public final class ArmCommandOptions {
+    private static final Set<String> SWITCHES = Set.of("on", "off");
+
+    @Option(
+            names = "--arm-command",
+            paramLabel = "on=COMMAND off=COMMAND",
+            arity = "1..2",
+            description = "In place of --hold: commands for the shell, one for pinned and one for baseline legs. They"
+                    + " claim to hold nothing, so cached tokens prove nothing for or against them.")
+    private @Nullable Map<String, String> switches;
+
+    @Option(
+            names = "--arm-server-command",
+            paramLabel = "COMMAND",
+            description =
+                    "In place of --hold: in pinned legs the server is started by this command, in baseline legs by"
+                        + " --server-command. Each leg has a process of its own, with a burn-in leg before it that is"
+                        + " not written down.")
+    private @Nullable String server;
+
+    ArmCommandOptions() {}
+
+    /** Returns true if the arm is two commands. */
+    boolean areSwitches() {
+        return switches != null;
+    }
+
+    /** The command for the server of pinned legs, where they have one. */
+    Optional<String> server() {
+        return Optional.ofNullable(server);
+    }
+
+    /** The commands, once they are whole. */
+    ArmCommands commands() {
+        Optional<Map<String, String>> given = Optional.ofNullable(switches);
+        given.filter(each -> !SWITCHES.equals(each.keySet())
+                        || each.values().stream().anyMatch(String::isBlank))
+                .ifPresent(each -> {
+                    throw new CommandException("--arm-command has " + String.join(", ", each.keySet())
+                            + "; write both on=COMMAND and off=COMMAND.");
+                });
+        return new ArmCommands(
+                given.map(each -> each.get("on").strip()),
+                given.map(each -> each.get("off").strip()),
+                server());
+    }
+
+    /** The commands of a run that goes on: those of its arm, and no others. */
+    ArmCommands of(ArmPlan arm) {
+        boolean another = arm instanceof ArmPlan.AnotherServer;
+        if (server().isPresent() != another) {
+            throw new CommandException(
+                    another
+                            ? "Pinned legs of the run have a server that a command started, which a journal cannot make"
+                                    + " anybody run; write it again, by --arm-server-command COMMAND."
+                            : "The run has no server of its own for pinned legs; leave --arm-server-command out.");
+        }
+        if (areSwitches() != arm instanceof ArmPlan.Commands) {
+            throw new CommandException(
+                    areSwitches()
+                            ? "The run has no commands as its arm; leave --arm-command out."
+                            : "The run has commands as its arm, which a journal cannot make anybody run; write them"
+                                    + " again, by --arm-command on=COMMAND off=COMMAND.");
+        }
+        if (arm instanceof ArmPlan.Beside its) {
+            ServerAddress.check("--sidecar", its.address());
+        }
+        return commands();
+    }
+
+    /** What has to be written again to resume. */
+    String again() {
+        ArmCommands its = commands();
+        return its.server()
+                        .map(command -> " --arm-server-command " + StatusReport.quoted(command))
+                        .orElse("")
+                + its.on()
+                        .map(on -> " --arm-command on=" + StatusReport.quoted(on))
+                        .orElse("")
+                + its.off().map(off -> " off=" + StatusReport.quoted(off)).orElse("");
+    }
+
+    /** The same by a journal, which has placeholders for the commands. */
+    public static String again(Optional<ArmPlan> arm) {
+        return arm.map(its -> switch (its) {
+                    case ArmPlan.Commands _ -> " --arm-command on=COMMAND off=COMMAND";
+                    case ArmPlan.AnotherServer _ -> " --arm-server-command COMMAND";
+                    case ArmPlan.ByEngine _, ArmPlan.KeepWarm _, ArmPlan.Beside _ -> "";
+                })
+                .orElse("");
+    }
+}

@@ -1,0 +1,49 @@
+package io.holdfast.loadtest.session;
+
+import io.holdfast.loadtest.arm.Arms;
+import io.holdfast.loadtest.client.AutomaticHolds;
+import io.holdfast.loadtest.client.SidecarHolder;
+import io.holdfast.loadtest.journal.ArmPlan;
+import io.holdfast.loadtest.run.ArmSwitch;
+import io.holdfast.loadtest.run.EngineUnderTest;
+import io.holdfast.loadtest.run.RunClock;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.SplittableRandom;
+
+/**
+ * Commands of an arm. They are handed in at each start, since no plan keeps any.
+ *
+ * @param on switches on in pinned legs, where the arm is two commands
+ * @param off switches off
+ * @param server starts the server of pinned legs, where the arm is another server
+ */
+public record ArmCommands(Optional<String> on, Optional<String> off, Optional<String> server) {
+    private static final Duration LEASE = Duration.ofHours(1);
+
+    /** Returns the commands of an arm that has none. */
+    public static ArmCommands none() {
+        return new ArmCommands(Optional.empty(), Optional.empty(), Optional.empty());
+    }
+
+    ArmSwitch make(ArmPlan plan, EngineUnderTest engine, RunClock clock) {
+        long nonce = new SplittableRandom().nextLong();
+        return switch (plan) {
+            case ArmPlan.ByEngine its ->
+                switch (its.means()) {
+                    case SESSION -> Arms.session(engine, nonce);
+                    case PIN_ROUTE -> Arms.pinRoute(engine);
+                    case PIN_TOLD -> Arms.pinTold(engine);
+                    case EVERYTHING -> Arms.everything(engine, nonce);
+                    case NONE -> Arms.none();
+                };
+            case ArmPlan.KeepWarm its -> Arms.keepWarm(engine, its.every());
+            case ArmPlan.Beside its ->
+                its.automatic()
+                        ? new AutomaticHolds(its.address(), its.engine(), clock)
+                        : new SidecarHolder(its.address(), its.engine(), LEASE, clock);
+            case ArmPlan.Commands its -> Arms.command(on.orElseThrow(), off.orElseThrow(), its.claimHold());
+            case ArmPlan.AnotherServer _ -> Arms.anotherServer(server.orElseThrow());
+        };
+    }
+}
