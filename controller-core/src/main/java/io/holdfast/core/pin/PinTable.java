@@ -14,7 +14,7 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.function.Predicate;
 
-/** Pins by their handles, the holds that need them, and what they count in the tree; belongs to the controller's thread. */
+/** Pins by their handles, the holds that need them, and what they count in the tree. */
 final class PinTable {
     /*
      * What the tree counts
