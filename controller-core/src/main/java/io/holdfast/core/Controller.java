@@ -1,19 +1,11 @@
 package io.holdfast.core;
 
 import io.holdfast.core.backend.Backend;
-import io.holdfast.core.backend.BackendTraits;
 import io.holdfast.core.backend.BackendTraits.Need;
 import io.holdfast.core.backend.Backends;
 import io.holdfast.core.backend.Capabilities;
-import io.holdfast.core.backend.Room;
-import io.holdfast.core.budget.Budget;
-import io.holdfast.core.budget.BudgetRule;
 import io.holdfast.core.budget.EngineGuard;
-import io.holdfast.core.cost.PrefillCost;
 import io.holdfast.core.effect.FirstToken;
-import io.holdfast.core.effect.PrefixUse;
-import io.holdfast.core.effect.TtftEffect;
-import io.holdfast.core.effect.TtftLoop;
 import io.holdfast.core.example.ExampleView;
 import io.holdfast.core.head.UnstableHead;
 import io.holdfast.core.head.UnstableHeads;
@@ -37,14 +29,8 @@ import io.holdfast.core.pin.Ledger;
 import io.holdfast.core.pin.LedgerLine;
 import io.holdfast.core.pin.LedgerStore;
 import io.holdfast.core.pin.Pins;
-import io.holdfast.core.plan.AutomaticHolds;
 import io.holdfast.core.plan.Plan;
-import io.holdfast.core.plan.PlanInput;
 import io.holdfast.core.plan.Planner;
-import io.holdfast.core.plan.Ranking;
-import io.holdfast.core.plan.Ranks;
-import io.holdfast.core.plan.Saving;
-import io.holdfast.core.prefix.SharedPrefix;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.core.requests.RequestRules;
@@ -52,13 +38,8 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalInt;
-import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -66,7 +47,6 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
-import java.util.stream.Stream;
 
 /**
  * Keeps the prefixes worth keeping in one engine's cache.
@@ -76,7 +56,6 @@ import java.util.stream.Stream;
  */
 public final class Controller {
     private static final int MOST_BLOCKS_OF_UNKNOWN = 65_536;
-    private static final String DRY = "decided, and not asked of the engine: dry run";
     private static final long IDLE_TICK_NANOS = 500_000_000;
     private static final int GAPS_A_LEASE = 3;
     /** Interval between pictures of what events alone changed. */
@@ -84,6 +63,7 @@ public final class Controller {
 
     private volatile ControllerSettings settings;
     private final Backends backends;
+    private final NewestReadings newest;
     private final Mailbox mailbox = new Mailbox();
     private final EngineObservers observers;
     /** Observer of the first rank, from which is learned what is worth an automatic hold. */
@@ -94,7 +74,10 @@ public final class Controller {
     private final KeepWarm keepWarm;
     private final Probing probing;
     private final HoldOutcomes outcomes;
+    private final Measuring measuring;
+    private final Tick tick;
     private final PlanRunner runner;
+    private final Explainer explainer;
 
     private final Executor acting;
     /**
@@ -106,27 +89,17 @@ public final class Controller {
     private final EngineCaches tree;
     private final Holds holds;
     private final Pins pins;
-    private final Optional<TtftLoop> ttft;
     private final EngineGuard guard = new EngineGuard();
     private final Learning learning;
-    private Optional<HoldsByRank> byRank;
-    private Explainer explainer;
-    private Optional<SilentCache> silent = Optional.empty();
 
     private long originNanos;
     private boolean started;
     private long nowNanos;
-    private long tick;
     private long nextTickNanos;
     private boolean planNow;
     private long seenRestarts;
     private Optional<String> model = Optional.empty();
-    private EngineReadings lastReadings = EngineReadings.unknown("the engine was not asked yet");
-    private Optional<String> suspended = Optional.empty();
-    private boolean keepsHeld;
-    private boolean dryRun;
-    private Budget budget = Budget.none();
-    private Plan plan = new Plan(0, List.of());
+    private Steering steering;
     private long seenBatches;
     private long touched;
     private long picturedNanos = -PICTURE_NANOS;
@@ -162,16 +135,19 @@ public final class Controller {
             Ledger ledger,
             Executor acting,
             RandomGenerator random) {
+        this.settings = settings;
+        this.backends = backends;
+        this.acting = acting;
+        this.steering = new Steering(ledger.paused(), false, false);
         this.own = new OwnRequests(backends.sender(), acting, mailbox::outcome);
         this.observers = new EngineObservers(requests, own::isOwn, backends.sendsTokens(), this::engineForgot);
         this.events = observers.first();
         this.readable = List.of(events.tree());
         this.tree = observers.trees();
-        this.settings = settings;
-        this.backends = backends;
-        this.acting = acting;
+        this.newest = new NewestReadings(observers);
+        this.learning = new Learning(observers);
         this.holds = new Holds(ledger.largestId() + 1, tree, observers, answers::add);
-        this.priming = new Priming(own, holds, tree);
+        this.priming = new Priming(own, holds, tree, backends);
         this.outcomes = new HoldOutcomes(
                 holds,
                 backends,
@@ -181,20 +157,17 @@ public final class Controller {
                 () -> planNow = true,
                 this::probeAgain);
         this.pins = outcomes.pins();
-        this.runner = new PlanRunner(holds, pins, priming, events, tree, this::automaticLease);
-        events.prefixes().gapsEvery(settings.automaticLease().dividedBy(GAPS_A_LEASE));
         this.keepWarm = new KeepWarm(
                 holds, events.tree(), own, acting, mailbox::outcome, settings.ownRequestsAnHour(), outcomes);
         this.probing = new Probing(
                 backends, acting, mailbox::outcome, () -> outcomes.changeOver(keepWarm::rests), () -> planNow = true);
-        this.suspended = ledger.paused();
-        this.byRank = settings.automaticHolds() != AutomaticHolds.OFF
-                ? Optional.of(new HoldsByRank(events, holds, backends, settings.automaticLease()))
-                : Optional.empty();
-        this.explainer = new Explainer(events, tree, byRank, this::holdsAutomatically);
-        this.learning = new Learning(observers);
-        this.ttft = settings.effect().map(effect -> new TtftLoop(effect, random, measuredCache()));
-        this.view = picture(lastReadings);
+        this.measuring = new Measuring(settings.effect(), random, observers, holds, backends, steering);
+        this.tick = new Tick(
+                settings, steering, backends, observers, newest, holds, pins, own, priming, probing, guard, measuring);
+        this.runner = new PlanRunner(holds, pins, priming, events, tree, tick::automaticLease);
+        this.explainer = new Explainer(events, tree, tick);
+        events.prefixes().gapsEvery(settings.automaticLease().dividedBy(GAPS_A_LEASE));
+        this.view = picture(newest.asTold());
     }
 
     /**
@@ -205,7 +178,7 @@ public final class Controller {
         SilentCache cache = new SilentCache(events.tree(), () -> events.restarted(1));
         own.tell(cache::answered);
         priming.nobodyElseTells();
-        silent = Optional.of(cache);
+        observers.followBy(cache);
     }
 
     /** Returns the sink for the engine's events; for the owning thread only. */
@@ -244,9 +217,9 @@ public final class Controller {
         observers.now(nowNanos);
         outcomes.now(nowNanos);
         own.now(nowNanos);
-        silent.ifPresent(cache -> cache.now(nowNanos));
-        EngineReadings readings = effectiveReadings(clockNanos);
-        holds.now(nowNanos, blockTokens(readings));
+        tick.now(nowNanos);
+        EngineReadings readings = newest.effective(clockNanos);
+        holds.now(nowNanos, NewestReadings.blockTokens(readings));
         for (int rank = 0; rank < tree.count(); rank++) {
             Set<Long> removed = observers.rank(rank).takePinnedRemoved();
             if (!removed.isEmpty()) {
@@ -255,20 +228,21 @@ public final class Controller {
         }
         noticeCalls();
         int work = mailbox.drain(this::accept) + mailbox.drainTouches(this::accept);
-        mailbox.drainFirstTokens(report -> ttft.ifPresent(loop -> loop.firstToken(report, nowNanos)));
+        mailbox.drainFirstTokens(report -> measuring.firstToken(report, nowNanos));
         if (work > 0) {
-            readings = effectiveReadings(clockNanos);
+            readings = newest.effective(clockNanos);
         }
-        pins.blockTokens(blockTokens(readings));
+        pins.blockTokens(NewestReadings.blockTokens(readings));
         pins.poll(nowNanos, observers.certainForNanos());
         if (backends.chosen().traits().fading()) {
+            Optional<SilentCache> silent = observers.silent();
             keepWarm.poll(
                     backends.chosen(),
                     new KeepWarm.Now(
                             nowNanos,
                             silent.map(SilentCache::allocated).orElseGet(events::allocated),
                             readings,
-                            events.prefixes().needBeside(heldEnds()),
+                            events.prefixes().needBeside(holds.heldEnds()),
                             silent.isPresent(),
                             silent.isPresent() ? 1 : events.surelyInvisible()));
         }
@@ -305,10 +279,7 @@ public final class Controller {
     public CompletionStage<Boolean> change(ControllerSettings next) {
         return ask(answer -> {
             settings = next;
-            if (next.automaticHolds() != AutomaticHolds.OFF && byRank.isEmpty()) {
-                byRank = Optional.of(new HoldsByRank(events, holds, backends, next.automaticLease()));
-                explainer = new Explainer(events, tree, byRank, this::holdsAutomatically);
-            }
+            tick.change(next);
             planNow = true;
             holds.complete(answer, true);
         });
@@ -350,14 +321,17 @@ public final class Controller {
      */
     public CompletionStage<HoldView> request(HoldRequest request, Duration patience) {
         return ask(answer -> {
-            if (suspended.isPresent()) {
-                holds.fail(answer, new RejectedExecutionException(suspended.get()));
+            if (steering.paused().isPresent()) {
+                holds.fail(
+                        answer, new RejectedExecutionException(steering.paused().get()));
                 return;
             }
             if (joined(request, answer)) {
                 return;
             }
-            Optional<RuntimeException> refusal = tooMuch(request);
+            int most = mostBlocks(newest.asTold());
+            boolean unknown = most == MOST_BLOCKS_OF_UNKNOWN;
+            Optional<RuntimeException> refusal = holds.refusal(request, settings.engineId(), most, unknown);
             if (refusal.isPresent()) {
                 holds.fail(answer, refusal.get());
                 return;
@@ -366,7 +340,7 @@ public final class Controller {
             holds.awaitDecision(hold.id(), answer, nowNanos + patience.toNanos());
             if (backends.chosen().traits().needs(Need.TOKENS)
                     && hold.request().tokens().isEmpty()) {
-                runner.refuse(hold.id(), Planner.NAMES_ONLY + ": ask for it by its tokens");
+                outcomes.giveUp(hold, Planner.NAMES_ONLY + ": ask for it by its tokens");
             }
             planNow = true;
         });
@@ -397,34 +371,11 @@ public final class Controller {
                 : MOST_BLOCKS_OF_UNKNOWN;
     }
 
-    /** Memory is bounded here, before anything is kept; what fits the cache beside its requests is the planner's. */
-    private Optional<RuntimeException> tooMuch(HoldRequest request) {
-        int most = mostBlocks(lastReadings);
-        if (request.blocks() > most) {
-            return Optional.of(new IllegalArgumentException("A prefix of " + request.blocks()
-                    + " blocks can never fit engine " + settings.engineId() + ", whose cache has "
-                    + (most == MOST_BLOCKS_OF_UNKNOWN ? "an unknown number, so at most " + most + " are taken" : most)
-                    + ": hold a shorter one."));
-        }
-        if (holds.full()) {
-            return Optional.of(new RejectedExecutionException("Engine " + settings.engineId() + " has "
-                    + Holds.MOST_LIVING + " holds, which is the most: release one first."));
-        }
-        if (!holds.fits(request.size())) {
-            return Optional.of(new RejectedExecutionException("The holds of engine " + settings.engineId() + " take "
-                    + holds.names() + " block names in all, and with this one they would take more than "
-                    + Holds.MOST_BLOCKS + ": release one first."));
-        }
-        return Optional.empty();
-    }
-
     /** Answers the shared prefixes that are known, those first whose losses cost the most prefill. */
     public CompletionStage<List<PrefixReport>> prefixes() {
-        return ask(answer -> holds.complete(
-                answer,
-                events.prefixes().all().stream()
-                        .map(prefix -> explainer.report(prefix, plan, blockTokens(lastReadings)))
-                        .toList()));
+        return tell(() -> events.prefixes().all().stream()
+                .map(prefix -> explainer.report(prefix, newest.blockTokens()))
+                .toList());
     }
 
     /**
@@ -439,18 +390,17 @@ public final class Controller {
      * Answers the requests that differ early, those that cost most first; none unless {@link #watchHeads} was called.
      */
     public CompletionStage<List<UnstableHead>> heads() {
-        return ask(answer -> holds.complete(
-                answer, observers.heads().map(UnstableHeads::found).orElse(List.of())));
+        return tell(() -> observers.heads().map(UnstableHeads::found).orElse(List.of()));
     }
 
     /** Answers what was measured of the traffic of the cache that is decided about. */
     public CompletionStage<Traffic> traffic() {
-        return ask(answer -> holds.complete(answer, events.traffic()));
+        return tell(events::traffic);
     }
 
     /** Answers what is known of a prefix, what was decided about it, and why. */
     public CompletionStage<PrefixExplanation> explain(Prefix prefix) {
-        return ask(answer -> holds.complete(answer, explainer.explain(prefix, plan, blockTokens(lastReadings))));
+        return tell(() -> explainer.explain(prefix, newest.blockTokens()));
     }
 
     /**
@@ -458,22 +408,22 @@ public final class Controller {
      * examples run already.
      */
     public CompletionStage<Optional<ExampleView>> startExample(Duration length) {
-        return ask(answer -> holds.complete(answer, events.examples().start(length)));
+        return tell(() -> events.examples().start(length));
     }
 
     /** Ends an example and answers what it saw; absent where there is none of this number. */
     public CompletionStage<Optional<ExampleView>> stopExample(long id) {
-        return ask(answer -> holds.complete(answer, events.examples().stop(id)));
+        return tell(() -> events.examples().stop(id));
     }
 
     /** Answers what an example has seen so far; absent where there is none of this number. */
     public CompletionStage<Optional<ExampleView>> example(long id) {
-        return ask(answer -> holds.complete(answer, events.examples().view(id)));
+        return tell(() -> events.examples().view(id));
     }
 
     /** Answers one of the prefixes that an example saw, to be held; absent where it saw none of this number. */
     public CompletionStage<Optional<HoldRequest>> examplePrefix(long id, int number, Lease lease) {
-        return ask(answer -> holds.complete(answer, events.examples().prefix(id, number, lease)));
+        return tell(() -> events.examples().prefix(id, number, lease));
     }
 
     /**
@@ -482,7 +432,7 @@ public final class Controller {
      * where there is none of this number, or none of that requester's.
      */
     public CompletionStage<Optional<HoldView>> extend(long holdId, Optional<String> requester, Duration length) {
-        return ask(answer -> holds.complete(answer, holds.extend(holdId, requester, length)));
+        return tell(() -> holds.extend(holdId, requester, length));
     }
 
     /**
@@ -490,22 +440,12 @@ public final class Controller {
      * is unpinned; absent where that requester wants nothing of it.
      */
     public CompletionStage<Optional<HoldView>> leave(long holdId, String requester) {
-        return ask(answer -> left(holds.leave(holdId, requester), answer));
+        return ask(answer -> outcomes.left(holds.leave(holdId, requester), answer));
     }
 
     /** Leaves the hold of exactly this prefix, for a requester that does not know its id. */
     public CompletionStage<Optional<HoldView>> leave(HoldRequest prefix, String requester) {
-        return ask(answer -> left(holds.leave(prefix, requester), answer));
-    }
-
-    private void left(Optional<Hold> hold, CompletableFuture<Optional<HoldView>> answer) {
-        if (hold.filter(left -> left.state() == HoldState.EXPIRING).isPresent()) {
-            holds.awaitEnd(hold.get().id(), answer);
-            pins.retryNow(hold.get().id());
-            outcomes.giveUp(hold.get(), hold.get().reason());
-        } else {
-            holds.complete(answer, hold.flatMap(left -> holds.view(left.id())));
-        }
+        return ask(answer -> outcomes.left(holds.leave(prefix, requester), answer));
     }
 
     /**
@@ -517,7 +457,7 @@ public final class Controller {
      */
     public CompletionStage<List<HoldView>> hint(Hint hint, Prefix prefix, String requester) {
         return ask(answer -> {
-            byRank.ifPresent(rank -> rank.hint(hint, prefix));
+            tick.hint(hint, prefix);
             List<Hold> concerned = holds.hint(hint, prefix, requester);
             concerned.stream()
                     .filter(hold -> hold.state() == HoldState.EXPIRING)
@@ -553,11 +493,7 @@ public final class Controller {
 
     /** Releases a hold for the caller's own reason. */
     public CompletionStage<Optional<HoldView>> release(long holdId, String reason) {
-        return ask(answer -> {
-            holds.awaitEnd(holdId, answer);
-            pins.retryNow(holdId);
-            holds.living(holdId).ifPresent(hold -> outcomes.giveUp(hold, reason));
-        });
+        return ask(answer -> outcomes.release(holdId, reason, answer));
     }
 
     /**
@@ -565,7 +501,7 @@ public final class Controller {
      * Supplier, String) restored}.
      */
     public CompletionStage<Long> newHoldId() {
-        return ask(answer -> holds.complete(answer, holds.takeId()));
+        return tell(holds::takeId);
     }
 
     /**
@@ -583,11 +519,7 @@ public final class Controller {
      */
     public void restore(long holdId, HoldRequest request, Supplier<List<ClaimView>> claimsThen, String reason) {
         mailbox.outcome(() -> {
-            List<ClaimView> claims = claimsThen.get();
-            if (!claims.isEmpty() && holds.living(holdId).isEmpty() && !holds.full() && holds.fits(request.size())) {
-                holds.restore(holdId, request, claims, reason);
-                planNow = true;
-            }
+            planNow |= holds.restore(holdId, request, claimsThen.get(), reason);
         });
     }
 
@@ -596,7 +528,7 @@ public final class Controller {
      * engine, or nobody knows yet how large a block is.
      */
     public CompletionStage<Optional<Learned>> learned() {
-        return ask(answer -> holds.complete(answer, learning.learned(plausible(lastReadings))));
+        return tell(() -> learning.learned(newest.plausible()));
     }
 
     /**
@@ -638,12 +570,11 @@ public final class Controller {
      */
     public CompletionStage<Boolean> keepHolding(String reason) {
         return ask(answer -> {
-            boolean pauses = suspended.isEmpty();
+            boolean pauses = steering.paused().isEmpty();
             if (pauses) {
-                suspended = Optional.of("paused, and keeps what is held: " + reason);
-                keepsHeld = true;
+                steer(steering.keeping("paused, and keeps what is held: " + reason));
                 planNow = true;
-                ttft.ifPresent(TtftLoop::interrupted);
+                measuring.interrupted();
             }
             holds.complete(answer, pauses);
         });
@@ -657,14 +588,14 @@ public final class Controller {
      */
     public CompletionStage<Boolean> dryRun(boolean on) {
         return ask(answer -> {
-            boolean changes = dryRun != on;
-            dryRun = on;
+            boolean changes = steering.dryRun() != on;
+            steer(steering.dry(on));
             planNow = true;
             if (changes) {
-                ttft.ifPresent(TtftLoop::interrupted);
+                measuring.interrupted();
             }
             if (changes && on) {
-                outcomes.takeBack(DRY);
+                outcomes.takeBack(Steering.DRY);
             }
             holds.complete(answer, changes);
         });
@@ -673,7 +604,7 @@ public final class Controller {
     /** Gives all holds up because this process ends; the next one holds again. */
     public CompletionStage<Released> letGo(String reason) {
         return ask(answer -> {
-            suspended = Optional.of("holding is suspended: " + reason);
+            steer(steering.suspending("holding is suspended: " + reason));
             outcomes.giveUpAll(reason, answer);
         });
     }
@@ -681,7 +612,7 @@ public final class Controller {
     /** Ends the pause that {@link #releaseAll} or {@link #keepHolding} began; answers whether there was one. */
     public CompletionStage<Boolean> resumeHolding() {
         return ask(answer -> {
-            boolean was = suspended.isPresent();
+            boolean was = steering.paused().isPresent();
             guard.resume();
             pause(Optional.empty());
             planNow = true;
@@ -689,16 +620,15 @@ public final class Controller {
         });
     }
 
+    private void steer(Steering orders) {
+        steering = orders;
+        tick.steer(orders);
+        measuring.steer(orders);
+    }
+
     private void pause(Optional<String> reason) {
-        suspended = reason;
-        keepsHeld = false;
-        BackendTraits traits = backends.chosen().traits();
-        // What is chosen later may need it, also where nothing is chosen yet.
-        boolean kept = traits.needsLedger()
-                || traits.fading()
-                || traits.endsInTime()
-                || !backends.earlier().isEmpty();
-        pauseWritten = kept
+        steer(steering.pausing(reason));
+        pauseWritten = backends.mayNeedLedger()
                 ? pins.recordLater(new LedgerLine.Pause(reason.isPresent(), reason.orElse("")))
                 : CompletableFuture.completedFuture(false);
     }
@@ -761,22 +691,26 @@ public final class Controller {
         return answer;
     }
 
+    private <T> CompletionStage<T> tell(Supplier<T> what) {
+        return ask(answer -> holds.complete(answer, what.get()));
+    }
+
     private void accept(EngineReadings readings) {
-        silent.ifPresent(cache -> cache.readings(readings));
-        lastReadings = own.usersOnly(readings, originNanos);
+        observers.silent().ifPresent(cache -> cache.readings(readings));
+        newest.take(own.usersOnly(readings, originNanos));
         planNow |= idle();
         probing.answering(readings.runningRequests().number().isPresent(), nowNanos);
-        observers.readings(lastReadings, originNanos);
-        learning.readings(plausible(lastReadings), nowNanos).ifPresent(this::learned);
-        lookAt(plausible(lastReadings));
-        ttft.ifPresent(loop -> loop.reading(lastReadings, nowNanos));
+        observers.readings(newest.asTold(), originNanos);
+        learning.readings(newest.plausible(), nowNanos).ifPresent(this::learned);
+        lookAt(newest.plausible());
+        measuring.reading(newest.asTold(), nowNanos);
     }
 
     private void accept(Prefix used) {
         touched++;
         holds.touched(used);
         // Of several caches nobody knows which one the request went to, and of a silent one no event tells the rest.
-        if (!tree.several() && silent.isEmpty()) {
+        if (!tree.several() && observers.silent().isEmpty()) {
             events.touches().touched(used);
         }
     }
@@ -793,11 +727,16 @@ public final class Controller {
 
     private void lookAt(EngineReadings readings) {
         long asked = readings.usedTokens() instanceof Reading.Known used ? used.atNanos() - originNanos : nowNanos;
-        long block = blockTokens(readings);
+        long block = NewestReadings.blockTokens(readings);
         for (int rank = 0; rank < tree.count(); rank++) {
             long ours = pins.pinnedBlocks(rank) * block;
             guard.rank(rank)
-                    .look(ofRank(readings, rank), ours, observers.rank(rank).batches(), asked, nowNanos);
+                    .look(
+                            newest.ofRank(readings, rank),
+                            ours,
+                            observers.rank(rank).batches(),
+                            asked,
+                            nowNanos);
         }
         if (block > 0 && guard.rested()) {
             long[] used = new long[tree.count()];
@@ -807,10 +746,6 @@ public final class Controller {
             pins.rested(Arrays.stream(used).max().orElseThrow(), asked);
             outcomes.rested(used, block, asked);
         }
-    }
-
-    private EngineReadings ofRank(EngineReadings readings, int rank) {
-        return tree.several() ? readings.ofRank(rank).plausible(tree.rank(rank).size()) : readings;
     }
 
     private void probeAgain() {
@@ -826,86 +761,31 @@ public final class Controller {
             probing.engineRestarted();
         }
         outcomes.engineForgot(rank, restarted);
-        ttft.ifPresent(TtftLoop::interrupted);
+        measuring.interrupted();
     }
 
     private void tick(EngineReadings readings, long clockNanos) {
         planNow = false;
         nextTickNanos = nowNanos + Math.max(settings.tick().toNanos(), idle() ? IDLE_TICK_NANOS : 0);
-        tick++;
-        List<Hold> measurable = holds.living().stream()
-                .filter(hold -> hold.measured() && hold.state() == HoldState.HELD && !staysThroughout(hold))
-                .toList();
-        PrefixUse use = observers.heldUse().take();
-        measured().ifPresent(loop -> {
-            observers.heldUse().holding(measurable, loop.round());
-            loop.used(use);
-            loop.tick(
-                    nowNanos,
-                    !measurable.isEmpty(),
-                    guard.stalled(nowNanos) ? Optional.of(Planner.STALLED) : Optional.empty());
-        });
-        priming.notice(this::pinnable, nowNanos);
+        boolean stalled = guard.stalled(nowNanos);
+        measuring.tick(nowNanos, stalled ? Optional.of(Planner.STALLED) : Optional.empty());
+        priming.notice(nowNanos);
         outcomes.tellOfQueued();
-        silent.ifPresent(cache -> cache.keepOnly(heldEnds()));
-        holds.automaticLeases(this::automaticLease);
+        observers.silent().ifPresent(cache -> cache.keepOnly(holds.heldEnds()));
+        holds.automaticLeases(tick::automaticLease);
         holds.age(own.busyNanos());
         if (backends.chosen().traits().needs(Need.TOKENS)) {
             holds.learnTokens(events::withKnownTokens);
         }
-        budget = budget(readings, clockNanos, pins.areHard());
-        List<SharedPrefix> candidates = candidates();
-        if (backends.chosen().room(room(readings, clockNanos, candidates))) {
-            probing.again();
-        }
-        Ranking ranking = byRank.filter(rank -> holdsAutomatically())
-                .map(rank -> rank.ranking(readings, budget, tree.several(), nowNanos))
-                .orElse(Ranking.NONE);
-        plan = Planner.plan(new PlanInput(
-                tick,
-                nowNanos,
-                tree,
-                budget,
-                guard.stalled(nowNanos),
-                holdsAutomatically(),
-                (long) readings.capacityTokens().number().orElse(0),
-                blockTokens(readings),
-                hindrance(),
-                pins.traits(),
-                probing.found(),
-                measured().flatMap(TtftLoop::off),
-                measured().map(TtftLoop::windowLength).orElse(Duration.ZERO),
-                priming.hindrance(observers.certain() || silent.isPresent(), readings, nowNanos),
-                events.tokens().largest(),
-                pins.leaving(),
-                pins.freeing(),
-                holds.living(),
-                events.prefixes(),
-                candidates,
-                Lease.longestAutomatic(settings.automaticLease()),
-                ranking,
-                new Saving(events.prefill(), settings.leastSaving()),
-                holds.nextId(),
-                ranks()));
-        if (keepsHeld) {
-            plan = plan.keeping(suspended.orElse(""));
-        }
-        byRank.ifPresent(rank -> rank.planned(plan));
-        if (dryRun) {
-            runner.runDry(plan, DRY, nowNanos);
-        } else if (guard.stalled(nowNanos)) {
+        Plan plan = tick.decide(readings, clockNanos);
+        if (steering.dryRun()) {
+            runner.runDry(plan, Steering.DRY, nowNanos);
+        } else if (stalled) {
             pins.atOnce(() -> runner.run(plan, nowNanos));
         } else {
             runner.run(plan, nowNanos);
         }
-        for (Hold hold : holds.outOfPatience()) {
-            holds.withdrawn(
-                    hold.id(),
-                    new RejectedExecutionException(
-                            "The engine gave no outcome in time, so the hold is withdrawn; ask again when it"
-                                    + " answers."));
-            outcomes.giveUp(hold, "withdrawn: nothing became of it in time");
-        }
+        outcomes.withdrawWhereNothingCame();
         noticeCalls();
     }
 
@@ -913,308 +793,11 @@ public final class Controller {
      * Returns true if there is nothing that a plan could be about: it is made for its budget then, when readings come.
      */
     private boolean idle() {
-        return !holdsAutomatically() && holds.living().isEmpty() && pins.quiet();
+        return !tick.holdsAutomatically() && holds.living().isEmpty() && pins.quiet();
     }
 
-    /** Returns true if windows without holds leave it alone, as the planner does. */
-    private boolean staysThroughout(Hold hold) {
-        return hold.automatic()
-                && measured()
-                        .filter(loop -> events.prefixes()
-                                .find(hold.end())
-                                .filter(prefix -> prefix.isSeldomUsed(loop.windowLength()))
-                                .isPresent())
-                        .isPresent();
-    }
-
-    private boolean holdsAutomatically() {
-        return settings.automaticHolds().with(backends.chosen().traits());
-    }
-
-    private EngineView.Automatic automatic() {
-        String backend = backends.chosen().name();
-        if (silent.isPresent()) {
-            return new EngineView.Automatic(
-                    false,
-                    "nothing is held automatically at an engine without KV events, whatever automaticHolds says");
-        }
-        boolean on = holdsAutomatically();
-        String why = switch (settings.automaticHolds()) {
-            case OFF -> "automatic holds are off (automaticHolds: false)";
-            case ON -> "automatic holds are on (automaticHolds: true)";
-            case WHERE_EVICTABLE ->
-                on
-                        ? "automatic holds are on (automaticHolds: auto), since the engine can evict what " + backend
-                                + " holds"
-                        : probing.found().filter(Capabilities::canPin).isEmpty()
-                                ? "automatic holds wait for a way to hold (automaticHolds: auto)"
-                                : "automatic holds are off (automaticHolds: auto), since what " + backend
-                                        + " pins takes memory for good: automaticHolds: true switches them on";
-        };
-        return new EngineView.Automatic(
-                on,
-                why
-                        + measured()
-                                .filter(loop -> on)
-                                .flatMap(TtftLoop::off)
-                                .map(off -> ", and off just now: " + off.said())
-                                .orElse(""));
-    }
-
-    /**
-     * Returns the lease of a prefix whose uses come as far apart as they did lately; one that nobody shares has no gaps
-     * of its own.
-     */
-    private Lease automaticLease(long lastBlock) {
-        return Lease.automatic(
-                settings.automaticLease(),
-                events.prefixes()
-                        .find(lastBlock)
-                        .map(prefix -> Duration.ofNanos(prefix.gapNanos()))
-                        .orElse(Duration.ZERO));
-    }
-
-    /** Returns the budget of the tightest cache. What is pinned counts in each as if all of it were there. */
-    private Budget budget(EngineReadings readings, long clockNanos, boolean hardPins) {
-        List<Budget> budgets = new ArrayList<>();
-        for (int rank = 0; rank < tree.count(); rank++) {
-            EngineObserver cache = observers.rank(rank);
-            budgets.add(BudgetRule.compute(
-                    settings.budget(),
-                    ofRank(readings, rank)
-                            .but()
-                            .ttftCount(readings.ttftCount())
-                            .itlCount(readings.itlCount())
-                            .build(),
-                    guard.rank(rank).observed(cache.prompts(), need(cache, readings), cache.answers(), nowNanos),
-                    pins.pinnedBlocks(),
-                    hardPins,
-                    backends.chosen().traits().releasable(),
-                    clockNanos));
-        }
-        return Budget.tightest(budgets);
-    }
-
-    /** Returns what the guard leaves to pins that take memory for good, whatever is chosen now. */
-    private Room room(EngineReadings readings, long clockNanos, List<SharedPrefix> candidates) {
-        Budget guarded = pins.areHard() ? budget : budget(readings, clockNanos, true);
-        long largest = Stream.concat(
-                        holds.living().stream()
-                                .filter(hold -> hold.state() != HoldState.EXPIRING)
-                                .map(hold -> hold.request().blocks()),
-                        candidates.stream().map(SharedPrefix::blocks))
-                .mapToLong(Integer::longValue)
-                .max()
-                .orElse(0);
-        return new Room(
-                guarded.knowsHard() ? OptionalLong.of(guarded.hardTokens()) : OptionalLong.empty(),
-                largest * blockTokens(readings),
-                guarded.hardWhy(),
-                guarded.pinnedTokens());
-    }
-
-    private Ranks ranks() {
-        return pins.onRanks()
-                ? new Ranks(
-                        observers
-                                .all()
-                                .map(cache -> new Ranks.Rank(cache.tree(), cache.prefixes()))
-                                .toList(),
-                        pins.ends())
-                : Ranks.ONE;
-    }
-
-    /** Returns the tokens that nine of ten prompts of a cache need beyond what is held, or is about to be. */
-    private OptionalLong need(EngineObserver cache, EngineReadings readings) {
-        Set<Long> held = heldEnds();
-        plan.lines().stream().filter(line -> line.action() == Plan.Action.PIN).forEach(line -> held.add(line.prefix()));
-        OptionalLong blocks = cache.prefixes().needBeside(held);
-        return blocks.isPresent() ? OptionalLong.of(blocks.getAsLong() * blockTokens(readings)) : blocks;
-    }
-
-    private Set<Long> heldEnds() {
-        Set<Long> held = new HashSet<>();
-        for (Hold hold : holds.living()) {
-            if (hold.state() == HoldState.HELD) {
-                held.add(hold.end());
-            }
-        }
-        return held;
-    }
-
-    private List<SharedPrefix> candidates() {
-        if (!holdsAutomatically()) {
-            return List.of();
-        }
-        Map<Long, SharedPrefix> candidates = new LinkedHashMap<>();
-        events.prefixes()
-                .worthHolding(prefix -> Lease.automatic(settings.automaticLease(), Duration.ofNanos(prefix.gapNanos()))
-                        .length()
-                        .toNanos())
-                .forEach(prefix -> candidates.put(prefix.lastBlock(), prefix));
-        holds.living().stream()
-                .filter(Hold::automatic)
-                .flatMap(hold -> events.prefixes().find(hold.end()).stream())
-                // The others are held by their rank.
-                .filter(SharedPrefix::worthHolding)
-                .forEach(prefix -> candidates.putIfAbsent(prefix.lastBlock(), prefix));
-        return List.copyOf(candidates.values());
-    }
-
-    private Optional<String> hindrance() {
-        if (suspended.isPresent()) {
-            return suspended;
-        }
-        if (silent.filter(cache -> !cache.counted()).isPresent()) {
-            return Optional.of(
-                    "the engine has not told how many requests and prompt tokens it served, by which alone its cache"
-                        + " is followed without KV events: it does so after its first request, where its metrics are"
-                        + " switched on");
-        }
-        if (pins.areHard() && guard.hindrance(nowNanos).isPresent()) {
-            return guard.hindrance(nowNanos);
-        }
-        Optional<String> ledgers = pins.hindrance();
-        if (ledgers.isPresent()) {
-            return ledgers;
-        }
-        Optional<String> unseen = notEveryRank();
-        if (unseen.isPresent()) {
-            return unseen;
-        }
-        return probing.found().isPresent()
-                ? backends.chosen().hindrance()
-                : Optional.of("the backend " + backends.chosen().name() + " was not probed yet");
-    }
-
-    /** A pin reaches every cache, so one that is not known may have the block anywhere. */
-    private Optional<String> notEveryRank() {
-        if (!backends.chosen().traits().needs(Need.INSERTION_END)) {
-            return Optional.empty();
-        }
-        int reached = probing.found().map(Capabilities::caches).orElse(1);
-        if (reached > tree.count()) {
-            return Optional.of("a pin reaches the caches of all " + reached + " data-parallel ranks, and only "
-                    + tree.count()
-                    + " of them are followed: restart the sidecar when the engine's events of all of them"
-                    + " can be reached");
-        }
-        OptionalInt late = tree.late();
-        if (late.isPresent()) {
-            return Optional.of(
-                    tree.several()
-                            ? "a pin reaches every data-parallel rank, and events of rank " + late.getAsInt()
-                                    + " came late a moment ago, so what it has is not certain"
-                            : "events came late a moment ago, so where the engine's requests end is not certain");
-        }
-        return tree.several() && !observers.certain()
-                ? Optional.of("a pin reaches every data-parallel rank, and what one of them has is not certain: "
-                        + observers.certainty())
-                : Optional.empty();
-    }
-
-    private TtftLoop.Cache measuredCache() {
-        return new TtftLoop.Cache() {
-            @Override
-            public Optional<Duration> residence() {
-                return events.residence().median();
-            }
-
-            @Override
-            public Optional<Duration> reuse() {
-                return events.reuse().median();
-            }
-
-            @Override
-            public PrefillCost prefill() {
-                return events.prefill();
-            }
-        };
-    }
-
-    /** Returns the measurement; absent where holds cannot be released for a window. */
-    private Optional<TtftLoop> measured() {
-        return ttft.filter(loop -> backends.chosen().traits().releasable() && !keepsHeld && !dryRun);
-    }
-
-    private String whyNotMeasured() {
-        if (silent.isPresent()) {
-            return "not measured: nothing is held automatically at an engine without KV events";
-        }
-        if (keepsHeld || dryRun) {
-            return "not measured: " + (dryRun ? "dry run" : suspended.orElse(""));
-        }
-        return ttft.isEmpty()
-                ? "not measured: ttftLoop, which measures it, is switched off"
-                : "not measured: what " + backends.chosen().name()
-                        + " holds cannot be let go, so that there is nothing to compare it with";
-    }
-
-    /** Returns the reason why a block that was planned to be pinned is not, now that its call is about to leave. */
     private Optional<String> lastLook(Backend backend, long block) {
-        if (!backend.equals(backends.chosen().itself())) {
-            return Optional.of("another way to hold was chosen meanwhile");
-        }
-        if (dryRun) {
-            return Optional.of(DRY);
-        }
-        BackendTraits traits = backend.traits();
-        Optional<String> hindrance = hindrance();
-        if (hindrance.isPresent()) {
-            return hindrance;
-        }
-        if (traits.needs(Need.TOKENS) && !tree.resident(block)) {
-            // Sent all the same it would be computed anew, which is priming, and that is rationed.
-            return Optional.of("it was evicted before its turn came");
-        }
-        if (traits.fading() && own.timeWithinAnHour().compareTo(settings.ownRequestsAnHour()) >= 0) {
-            return Optional.of("the sidecar's own requests took "
-                    + settings.ownRequestsAnHour().toSeconds() + " s within an hour, which is the most");
-        }
-        if (traits.needs(Need.INSERTION_END) && !tree.endedInsertion(block)) {
-            return Optional.of("its last block left the cache, or ends no insertion any more");
-        }
-        if (traits.needs(Need.UNAMBIGUOUS_HASH) && tree.ambiguous(block)) {
-            return Optional.of("the hash of its last block may name two blocks of the engine by now");
-        }
-        if (!traits.takesMemory()) {
-            return Optional.empty();
-        }
-        if (guard.stalled(nowNanos)) {
-            return Optional.of(Planner.STALLED);
-        }
-        Optional<String> unknown = budget.hardUnknown();
-        if (unknown.isPresent()) {
-            return unknown.map(why -> "nothing new is pinned: " + why);
-        }
-        boolean tooMuch = pins.pinnedBlocks() * blockTokens(lastReadings) > budget.hardTokens();
-        return tooMuch ? Optional.of("the bound has come down: " + budget.hardWhy()) : Optional.empty();
-    }
-
-    /** Returns true if the prefix is in the cache, so that this backend can pin it. */
-    private boolean pinnable(HoldRequest prefix) {
-        long last = prefix.block(prefix.blocks() - 1);
-        return backends.chosen().traits().needs(Need.INSERTION_END) ? tree.endedInsertion(last) : tree.resident(last);
-    }
-
-    /** The readings, with the block size that the events told where the engine's own is unknown. */
-    private EngineReadings effectiveReadings(long clockNanos) {
-        EngineReadings r = plausible(lastReadings);
-        if (events.blockTokens() == 0 || r.blockTokens().number().isPresent()) {
-            return r;
-        }
-        return plausible(r.but()
-                .blockTokens(Reading.known(events.blockTokens(), "KV events", clockNanos))
-                .build());
-    }
-
-    private EngineReadings plausible(EngineReadings readings) {
-        // What is known of a silent engine is never told to be gone.
-        return readings.plausible(silent.isPresent() ? 0 : tree.size());
-    }
-
-    private static long blockTokens(EngineReadings readings) {
-        return (long) readings.blockTokens().number().orElse(0);
+        return tick.lastLook(backend, block);
     }
 
     private EngineView picture(EngineReadings readings) {
@@ -1230,26 +813,24 @@ public final class Controller {
                 events.invisibleShare(),
                 probing.found().orElse(new Capabilities(false, "the backend was not probed yet")),
                 pins.view(),
-                suspended,
-                keepsHeld,
-                dryRun,
+                steering.paused(),
+                steering.keepsHeld(),
+                steering.dryRun(),
                 readings,
-                budget,
+                tick.budget(),
                 holds.views(),
-                plan,
-                measured().map(TtftLoop::effect).orElse(TtftEffect.unproven(whyNotMeasured())),
+                tick.plan(),
+                measuring.effect(),
                 events.prefixes().sharing(),
                 events.prefixes().evictions(),
-                automatic(),
-                byRank.filter(rank -> holdsAutomatically())
-                        .map(HoldsByRank::view)
-                        .orElse(EngineView.ByRank.OFF),
+                tick.automatic(),
+                tick.byRankView(),
                 holds.hints(),
                 new EngineView.OwnRequests(
                         own.sent(), own.answered(), own.failed(), keepWarm.late(), own.timeWithinAnHour()),
                 new EngineView.Touches(
                         touched, events.touches().shown(), events.touches().unseen(), mailbox.refusedTouches()),
                 guard.stalls(),
-                pins.areHard() ? guard.alarms(budget, nowNanos) : List.of());
+                pins.areHard() ? guard.alarms(tick.budget(), nowNanos) : List.of());
     }
 }

@@ -28,6 +28,7 @@ final class EngineObservers implements WantedPrefixes {
 
     private final HeldUse heldUse = new HeldUse(this);
     private Optional<UnstableHeads> heads = Optional.empty();
+    private Optional<SilentCache> silent = Optional.empty();
 
     private final EngineCaches trees;
     private long nowNanos;
@@ -73,6 +74,16 @@ final class EngineObservers implements WantedPrefixes {
         return heads;
     }
 
+    /** Takes what the engine has from this cache, since it publishes no events. */
+    void followBy(SilentCache cache) {
+        silent = Optional.of(cache);
+    }
+
+    /** Returns the cache of an engine that publishes no events; absent for one that does. */
+    Optional<SilentCache> silent() {
+        return silent;
+    }
+
     /** Follows one rank more. */
     EngineObserver add() {
         EngineObserver next = observeNext();
@@ -83,6 +94,7 @@ final class EngineObservers implements WantedPrefixes {
     void now(long nanos) {
         nowNanos = nanos;
         ranks.forEach(rank -> rank.now(nanos));
+        silent.ifPresent(cache -> cache.now(nanos));
     }
 
     /** Takes in readings, which are the sum of all ranks. */

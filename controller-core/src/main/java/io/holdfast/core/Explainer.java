@@ -7,7 +7,6 @@ import io.holdfast.core.prefix.SharedPrefix;
 import io.holdfast.core.rank.PrefixRank;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
@@ -15,39 +14,32 @@ import java.util.stream.Collectors;
 final class Explainer {
     private final EngineObserver events;
     private final EngineCaches tree;
-    private final Optional<HoldsByRank> byRank;
-    private final BooleanSupplier holdsAutomatically;
+    private final Tick tick;
 
-    /** @param byRank absent where automatic holds are switched off */
-    Explainer(
-            EngineObserver events,
-            EngineCaches tree,
-            Optional<HoldsByRank> byRank,
-            BooleanSupplier holdsAutomatically) {
+    Explainer(EngineObserver events, EngineCaches tree, Tick tick) {
         this.events = events;
         this.tree = tree;
-        this.byRank = byRank;
-        this.holdsAutomatically = holdsAutomatically;
+        this.tick = tick;
     }
 
-    PrefixReport report(SharedPrefix prefix, Plan plan, long blockTokens) {
+    PrefixReport report(SharedPrefix prefix, long blockTokens) {
         long last = prefix.lastBlock();
         return new PrefixReport(
                 prefix,
                 prefix.blocks() * blockTokens,
                 tree.resident(last),
                 tree.resident(last) && tree.pinned(last),
-                lineAbout(last, plan).map(Plan.Line::reason).orElseGet(() -> whyNoLine(prefix)));
+                lineAbout(last, tick.plan()).map(Plan.Line::reason).orElseGet(() -> whyNoLine(prefix)));
     }
 
-    PrefixExplanation explain(Prefix prefix, Plan plan, long blockTokens) {
+    PrefixExplanation explain(Prefix prefix, long blockTokens) {
         int cached = tree.match(prefix);
         int held = 0;
         while (held < cached && tree.pinned(prefix.block(held))) {
             held++;
         }
-        Optional<PrefixRank> rank = byRank.flatMap(ranked -> ranked.rank(prefix));
-        Optional<Plan.Line> line = lineOn(prefix, plan);
+        Optional<PrefixRank> rank = tick.byRank().flatMap(ranked -> ranked.rank(prefix));
+        Optional<Plan.Line> line = lineOn(prefix, tick.plan());
         return new PrefixExplanation(
                 prefix.blocks(),
                 prefix.blocks() * blockTokens,
@@ -56,7 +48,7 @@ final class Explainer {
                 line,
                 why(prefix, cached, held, line, rank),
                 rank,
-                byRank.map(HoldsByRank::view).orElse(EngineView.ByRank.OFF));
+                tick.byRank().map(HoldsByRank::view).orElse(EngineView.ByRank.OFF));
     }
 
     private String why(Prefix prefix, int cached, int held, Optional<Plan.Line> line, Optional<PrefixRank> rank) {
@@ -71,7 +63,8 @@ final class Explainer {
                 .find(last)
                 .filter(shared -> shared.losses() > 0)
                 .map(this::whyNoLine)
-                .orElseGet(() -> byRank.map(ranked -> ranked.whyNot(rank))
+                .orElseGet(() -> tick.byRank()
+                        .map(ranked -> ranked.whyNot(rank))
                         .orElse("nobody asked for it, and " + EngineView.ByRank.OFF.why()));
         String part = line.map(about -> "of its first " + tree.depth(about.prefix()) + " blocks: " + about.reason()
                         + "; of all of it: ")
@@ -108,7 +101,7 @@ final class Explainer {
             return "seen before " + prefix.ways() + " continuations and by " + prefix.requests()
                     + " requests: from 3 of each on it is worth a hold";
         }
-        return holdsAutomatically.getAsBoolean()
+        return tick.holdsAutomatically()
                 ? "not used within the lease of automatic holds"
                 : "worth a hold, and automatic holds are off: ask for it, or write automaticHolds: true";
     }

@@ -6,6 +6,7 @@ import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.backend.PinCommand;
 import io.holdfast.core.hold.Hold;
 import io.holdfast.core.hold.HoldState;
+import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.hold.Holds;
 import io.holdfast.core.hold.Released;
 import io.holdfast.core.index.EngineCaches;
@@ -17,6 +18,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Function;
 import java.util.function.LongPredicate;
 
@@ -131,6 +133,34 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
         }
         pins.leave(hold.id());
         replan.run();
+    }
+
+    /** Withdraws holds whose requesters have waited for an outcome as long as they wanted to. */
+    void withdrawWhereNothingCame() {
+        for (Hold hold : holds.outOfPatience()) {
+            holds.withdrawn(
+                    hold.id(),
+                    new RejectedExecutionException(
+                            "The engine gave no outcome in time, so the hold is withdrawn; ask again when it"
+                                    + " answers."));
+            giveUp(hold, "withdrawn: nothing became of it in time");
+        }
+    }
+
+    /** Gives a hold up, and answers when it is unpinned, or known to be pinned still. */
+    void release(long holdId, String reason, CompletableFuture<Optional<HoldView>> answer) {
+        holds.awaitEnd(holdId, answer);
+        pins.retryNow(holdId);
+        holds.living(holdId).ifPresent(hold -> giveUp(hold, reason));
+    }
+
+    /** Answers for a hold that a requester left: at once while others want it, otherwise when it is unpinned. */
+    void left(Optional<Hold> hold, CompletableFuture<Optional<HoldView>> answer) {
+        if (hold.filter(left -> left.state() == HoldState.EXPIRING).isPresent()) {
+            release(hold.get().id(), hold.get().reason(), answer);
+        } else {
+            holds.complete(answer, hold.flatMap(left -> holds.view(left.id())));
+        }
     }
 
     /**

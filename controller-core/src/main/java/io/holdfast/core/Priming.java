@@ -1,5 +1,7 @@
 package io.holdfast.core;
 
+import io.holdfast.core.backend.BackendTraits.Need;
+import io.holdfast.core.backend.Backends;
 import io.holdfast.core.hold.Hold;
 import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.Holds;
@@ -9,7 +11,6 @@ import io.holdfast.core.reading.Reading;
 import java.util.HashSet;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.Predicate;
 
 /** Stores a prefix that is held and gone by a request of our own, and what follows when that comes to nothing. */
 final class Priming {
@@ -22,13 +23,15 @@ final class Priming {
     private final OwnRequests own;
     private final Holds holds;
     private final TreeView tree;
+    private final Backends backends;
     /** Holds that wait for their time to be sent again. */
     private final Set<Long> sentInVain = new HashSet<>();
 
     private long afterHarmNanos = NEVER_AGAIN_NANOS;
     private long restartedNanos = -MODEL_UNSURE_NANOS;
 
-    Priming(OwnRequests own, Holds holds, TreeView tree) {
+    Priming(OwnRequests own, Holds holds, TreeView tree, Backends backends) {
+        this.backends = backends;
         this.own = own;
         this.holds = holds;
         this.tree = tree;
@@ -72,9 +75,9 @@ final class Priming {
         own.store(hold.id(), hold.request());
     }
 
-    /** {@code there} says whether a prefix is in the cache as it is needed there. */
-    void notice(Predicate<HoldRequest> there, long nowNanos) {
-        own.finished(there)
+    /** Takes in what became of the last request of our own. */
+    void notice(long nowNanos) {
+        own.finished(this::pinnable)
                 .flatMap(done -> done.trouble()
                         .flatMap(why -> holds.living(done.holdId())
                                 .filter(Hold::waits)
@@ -87,6 +90,12 @@ final class Priming {
                 });
         sentInVain.removeIf(id -> holds.living(id).filter(Hold::waits).isEmpty());
         sentInVain.removeIf(id -> isThereMeanwhile(id, nowNanos));
+    }
+
+    /** Returns true if the prefix is in the cache, so that the chosen backend can pin it. */
+    private boolean pinnable(HoldRequest prefix) {
+        long last = prefix.block(prefix.blocks() - 1);
+        return backends.chosen().traits().needs(Need.INSERTION_END) ? tree.endedInsertion(last) : tree.resident(last);
     }
 
     /**

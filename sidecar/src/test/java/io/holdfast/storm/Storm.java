@@ -206,6 +206,12 @@ final class Storm {
                 : EffectSettings.DEFAULTS.withWindow(Duration.ofMillis(measuring.nextInt(1_500, 4_000)));
     }
 
+    /** Runs and has every step go into a digest, by which two versions of the code can be compared. */
+    Result run(StormDigest into) {
+        oracle.digest(into);
+        return run();
+    }
+
     Result run() {
         traffic.values().forEach(Traffic::begin);
         processes.forEach(StormProcess::start);
@@ -438,6 +444,7 @@ final class Storm {
             rank.lookAtEnds(traffic.get(engine).ends());
         });
         samples++;
+        processes.forEach(process -> process.sidecar().ifPresent(sidecar -> oracle.says(sidecar::describe)));
         switched |= processes.stream()
                 .flatMap(process -> process.sidecar().stream())
                 .anyMatch(StormSidecar::switched);

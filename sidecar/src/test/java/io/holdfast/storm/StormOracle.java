@@ -63,6 +63,7 @@ final class StormOracle {
 
     private final Timeline time;
     private final boolean tracing;
+    private Optional<StormDigest> digest = Optional.empty();
     private final boolean watching;
     private final Map<Key, Account> accounts = new LinkedHashMap<>();
     private final Map<String, Story> stories = new HashMap<>();
@@ -106,9 +107,23 @@ final class StormOracle {
 
     /** Tells each step, for whoever looks into one storm. */
     void trace(Supplier<String> sentence) {
-        if (tracing) {
-            System.out.println(time.now() / Timeline.MILLI + " ms " + sentence.get());
+        if (tracing || digest.isPresent()) {
+            String line = time.now() / Timeline.MILLI + " ms " + sentence.get();
+            digest.ifPresent(into -> into.act(line));
+            if (tracing) {
+                System.out.println(line);
+            }
         }
+    }
+
+    /** Has every step, and what sidecars say of themselves, go into a digest as well. */
+    void digest(StormDigest into) {
+        digest = Optional.of(into);
+    }
+
+    /** Takes what a sidecar says of itself. */
+    void says(Supplier<String> view) {
+        digest.ifPresent(into -> into.view(view.get()));
     }
 
     Map<String, String> failures() {

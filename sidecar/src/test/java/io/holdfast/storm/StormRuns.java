@@ -7,7 +7,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** Runs storms and says what became of them: seeds, whether clients hold, whether each seed is to be told, and the one variant if not as drawn. */
+/**
+ * Runs storms and reports what became of them. Arguments: the first seed, the one after the last, and options.
+ * {@code --each} prints a line a seed, {@code --digest} a digest of all that happened in each, {@code --trace} every step.
+ * {@code --no-holds} has no client hold, {@code --ranks} gives each engine two ranks, {@code --VARIANT} plays one variant
+ * in place of the drawn one.
+ */
 final class StormRuns {
     private StormRuns() {}
 
@@ -23,6 +28,7 @@ final class StormRuns {
         long from = Long.parseLong(args[0]);
         long to = Long.parseLong(args[1]);
         boolean holding = !List.of(args).contains("--no-holds");
+        boolean digesting = List.of(args).contains("--digest");
         boolean each = List.of(args).contains("--each");
         Map<String, Integer> kinds = new TreeMap<>();
         Map<String, String> first = new TreeMap<>();
@@ -34,13 +40,17 @@ final class StormRuns {
         int switched = 0;
         long began = System.nanoTime();
         for (long seed = from; seed < to; seed++) {
-            Storm.Result result = new Storm(
-                            variant(List.of(args), seed),
-                            seed,
-                            holding,
-                            List.of(args).contains("--trace"),
-                            List.of(args).contains("--ranks") ? 2 : 1)
-                    .run();
+            Storm storm = new Storm(
+                    variant(List.of(args), seed),
+                    seed,
+                    holding,
+                    List.of(args).contains("--trace"),
+                    List.of(args).contains("--ranks") ? 2 : 1);
+            StormDigest digest = new StormDigest();
+            Storm.Result result = digesting ? storm.run(digest) : storm.run();
+            if (digesting) {
+                System.out.printf("%d %s %s%n", seed, digest, result);
+            }
             int[] sum = of.computeIfAbsent(result.variant(), _ -> new int[4]);
             sum[0]++;
             sum[1] += result.bites() ? 1 : 0;

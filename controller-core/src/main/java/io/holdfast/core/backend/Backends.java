@@ -29,6 +29,12 @@ public record Backends(Backend chosen, List<Backend> earlier, Optional<PrefixSen
                         .anyMatch(backend -> backend.traits().needs(Need.TOKENS));
     }
 
+    /** Returns true if a ledger may be needed: by what is chosen, by what it may give way to, or by earlier pins. */
+    public boolean mayNeedLedger() {
+        BackendTraits traits = chosen.traits();
+        return traits.needsLedger() || traits.fading() || traits.endsInTime() || !earlier.isEmpty();
+    }
+
     public Optional<Backend> named(String name) {
         if (chosen.name().equals(name)) {
             return Optional.of(chosen.itself());

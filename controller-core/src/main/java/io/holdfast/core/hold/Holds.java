@@ -6,10 +6,12 @@ import io.holdfast.core.prefix.WantedPrefixes;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
@@ -59,6 +61,17 @@ public final class Holds {
         blockTokens = tokensPerBlock;
     }
 
+    /** Returns the last blocks of the prefixes that are held. */
+    public Set<Long> heldEnds() {
+        Set<Long> held = new HashSet<>();
+        for (Hold hold : living.values()) {
+            if (hold.state() == HoldState.HELD) {
+                held.add(hold.end());
+            }
+        }
+        return held;
+    }
+
     public long nextId() {
         return nextId;
     }
@@ -79,11 +92,20 @@ public final class Holds {
         return hold;
     }
 
-    /** A requested hold under the number and with the claims that it had; later ones are numbered from there on. */
-    public void restore(long id, HoldRequest request, List<ClaimView> claims, String reason) {
+    /**
+     * Takes a requested hold up under the number and with the claims that it had; later ones are numbered from there
+     * on.
+     *
+     * @return false where no claim is left, a hold of that number lives, or there is no memory for it
+     */
+    public boolean restore(long id, HoldRequest request, List<ClaimView> claims, String reason) {
+        if (claims.isEmpty() || living.containsKey(id) || full() || !fits(request.size())) {
+            return false;
+        }
         over.remove(id);
         nextId = Math.max(nextId, id + 1);
         add(Hold.restored(id, HoldOrigin.REQUESTED, request, Claims.restored(claims, nowNanos), nowNanos, reason));
+        return true;
     }
 
     /**
@@ -247,9 +269,29 @@ public final class Holds {
         return more <= MOST_BLOCKS - names;
     }
 
-    /** Returns what all living holds take, in names of blocks; those that holds share are counted for each. */
-    public int names() {
-        return names;
+    /**
+     * Returns the reason why a hold is refused before anything of it is kept; absent where there is memory for it. What
+     * fits the cache beside its requests is the planner's.
+     *
+     * @param mostBlocks blocks of the engine's cache, or a number to go by where that is unknown
+     */
+    public Optional<RuntimeException> refusal(HoldRequest request, String engine, int mostBlocks, boolean unknown) {
+        if (request.blocks() > mostBlocks) {
+            return Optional.of(new IllegalArgumentException("A prefix of " + request.blocks()
+                    + " blocks can never fit engine " + engine + ", whose cache has "
+                    + (unknown ? "an unknown number, so at most " + mostBlocks + " are taken" : mostBlocks)
+                    + ": hold a shorter one."));
+        }
+        if (full()) {
+            return Optional.of(new RejectedExecutionException(
+                    "Engine " + engine + " has " + MOST_LIVING + " holds, which is the most: release one first."));
+        }
+        if (!fits(request.size())) {
+            return Optional.of(new RejectedExecutionException("The holds of engine " + engine + " take " + names
+                    + " block names in all, and with this one they would take more than " + MOST_BLOCKS
+                    + ": release one first."));
+        }
+        return Optional.empty();
     }
 
     /** Returns the holds that are not over, oldest first. */

@@ -27,6 +27,7 @@ final class Pin {
     record Key(String backend, String handle) {}
 
     final Backend backend;
+    final PinKind kind;
     final Key key;
     /** Block at the end of the path, or of what is left of it. */
     long block;
@@ -75,12 +76,47 @@ final class Pin {
     /** Time from which on it counts, on the engine's clock. */
     long sinceMicros = Long.MAX_VALUE;
 
-    Pin(Backend backend, Key key, long block, int blocks, boolean fromEarlierLife) {
+    /** Creates the pin that an entry is about. */
+    Pin(Backend backend, PinKind kind, Key key, Entry entry, boolean fromEarlierLife) {
         this.backend = backend;
+        this.kind = kind;
         this.key = key;
-        this.block = block;
-        this.blocks = blocks;
+        this.block = entry.lastBlock();
+        this.blocks = entry.blocks();
         this.fromEarlierLife = fromEarlierLife;
+    }
+
+    /** Takes up what an earlier life wrote of it. What cannot be taken back counts until events tell what is left. */
+    void takeOver(Entry entry) {
+        leavers.put(entry.holdId(), entry.origin());
+        if (entry.step() == Step.PINNING) {
+            mayArriveUntilNanos = Pins.ARRIVAL_NANOS;
+        }
+        if (!kind.releasable()) {
+            long since = EngineMoment.of(entry.note());
+            sinceMicros = state == State.KEPT ? Math.max(sinceMicros, since) : since;
+            state = State.KEPT;
+            return;
+        }
+        switch (entry.step()) {
+            case KEPT -> {
+                state = State.KEPT;
+                written = Step.KEPT;
+                trouble = entry.note();
+            }
+            case UNSURE -> {
+                if (state != State.KEPT) {
+                    state = State.UNSURE;
+                    written = Step.UNSURE;
+                    trouble = entry.note();
+                }
+            }
+            case PINNING, PINNED, RELEASED -> {
+                if (state == State.PLANNED) {
+                    state = State.UNPIN_DUE;
+                }
+            }
+        }
     }
 
     boolean leaving() {
@@ -88,16 +124,8 @@ final class Pin {
     }
 
     Entry entry(Step step, long holdId, HoldOrigin origin) {
-        String note = releasable() ? trouble : EngineMoment.note(sinceMicros);
+        String note = kind.releasable() ? trouble : EngineMoment.note(sinceMicros);
         return new Entry(step, holdId, origin, key.backend, key.handle, block, blocks, note);
-    }
-
-    boolean releasable() {
-        return backend.traits().releasable();
-    }
-
-    boolean endsInTime() {
-        return backend.traits().endsInTime();
     }
 
     /** Unpinned once, and to be once more, since a call without a clear answer may still pin it. */

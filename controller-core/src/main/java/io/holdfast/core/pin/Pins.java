@@ -11,28 +11,18 @@ import io.holdfast.core.hold.Hold;
 import io.holdfast.core.hold.HoldOrigin;
 import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.index.EngineCaches;
-import io.holdfast.core.index.StayingPath;
 import io.holdfast.core.pin.LedgerLine.Entry;
-import io.holdfast.core.pin.LedgerLine.Header;
 import io.holdfast.core.pin.LedgerLine.Step;
 import io.holdfast.core.pin.Pin.State;
-import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.function.BiFunction;
-import java.util.function.Predicate;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** Pins that the engine has, or may have, for us. Nothing else asks the engine to pin or unpin. */
 public final class Pins {
@@ -107,10 +97,10 @@ public final class Pins {
      * is no order of answers to care about. Between the decision to pin and the call time passes: the caller's last
      * look says whether the block is still to be pinned when the call is about to leave.
      *
-     * What the tree counts
-     * --------------------
-     * A pin's path is counted in the tree from the decision to pin until it is known to be gone. Pins whose path is not
-     * known (of an earlier life, or overtaken by a clear) count with the number of blocks in their entry.
+     * Where the rest is
+     * -----------------
+     * PinKind says what follows for a pin of one kind, PinDoubts whether an unpin is safe now, PinTable who needs what
+     * and what it counts.
      */
 
     /** Receives what became of holds; called on the controller's thread. */
@@ -144,77 +134,47 @@ public final class Pins {
         }
     }
 
-    private static final Logger LOG = LoggerFactory.getLogger(Pins.class);
     private static final long SECOND = 1_000_000_000L;
     /** Longest time for which a request can be under way after its sender gave it up. */
     static final long ARRIVAL_NANOS = 60 * SECOND;
 
-    private static final long REFUSED_AGAIN_NANOS = 60 * SECOND;
-    private static final int LONGEST_BACK_OFF_LOG2 = 5;
-    private static final int MOST_IN_ONE_CALL = 512;
-    private static final String TWINS =
-            "a second block of the engine has the hash of this one by now, and an unpin could hit that one: it stays"
-                    + " pinned until the engine has removed both, clears its cache or restarts";
-    /** Beginning by which a note of the ledger is known, whatever follows. */
-    private static final String ASTRAY_BEGINS = "it may be pinned ";
-
-    private static final String ASTRAY = ASTRAY_BEGINS
-            + "where it lies in the middle of what a request stored, and the end of that is not known to be there: an"
-            + " unpin could end the engine, so it stays pinned until the events show that it cannot, or the engine, at"
-            + " rest, shows that it is gone";
-    private static final String ON_RANKS = "its call reaches every data-parallel rank";
-    private static final long LOOK_AGAIN_NANOS = SECOND / 5;
-    /** Events that were published before this are here after it, unless they are late. */
-    private static final long TOLD_AFTER_NANOS = 3 * SECOND / 5;
-    /** No event is on its way for longer. */
-    private static final long ON_THE_WAY_NANOS = 15 * SECOND;
-
-    private static final String OVER =
-            "nothing of it is protected any more: the engine has evicted it, cleared its cache or restarted";
-    private static final String RUN_OUT = "its time has run out";
     private static final String NEEDED = "released, and another hold has its prefix";
 
-    private final Ledger ledger;
+    private final LedgerOwner owner;
     private final Backends backends;
     private final LedgerWriter writer;
     private final PinCalls calls;
     private final Renewals<Pin> renewals;
     private final EngineCaches tree;
+    private final PinTable table;
+    private final PinDoubts doubts;
+    private final Unpins unpins;
+    private final PinKind.Kinds kinds;
     private final BiFunction<Backend, Long, Optional<String>> lastLook;
     private final Results results;
-    private final Map<Pin.Key, Pin> pins = new LinkedHashMap<>();
-    /** Pins that each hold needs: one, or on an engine with several caches one for those that lack the others. */
-    private final Map<Long, Set<Pin>> needed = new LinkedHashMap<>();
-
-    private final List<Entry> abandoned = new ArrayList<>();
-    private final List<Pin> together = new ArrayList<>();
-    private boolean gathering;
     private long attempts;
-    private Optional<EngineIdentity> engine = Optional.empty();
 
-    private long nowNanos;
     private long blockTokens;
-    private OptionalLong unreleasable = OptionalLong.empty();
 
     /**
      * Takes over what an earlier process left in the ledger.
      *
      * @param acting where the ledger is written and backends are called
-     * @param owner runs what it is given on the controller's thread, soon
+     * @param onOwnThread runs what it is given on the controller's thread, soon
      * @param lastLook says of a block why this backend is not to pin it after all; asked when a pin is about to be sent
      */
     public Pins(
             Ledger ledger,
             Backends backends,
             Executor acting,
-            Executor owner,
+            Executor onOwnThread,
             EngineCaches tree,
             BiFunction<Backend, Long, Optional<String>> lastLook,
             Results results) {
-        this.ledger = ledger;
+        this.owner = new LedgerOwner(ledger);
         this.backends = backends;
-        this.writer = new LedgerWriter(ledger, acting, owner);
-        this.calls = new PinCalls(acting, owner);
+        this.writer = new LedgerWriter(ledger, acting, onOwnThread);
+        this.calls = new PinCalls(acting, onOwnThread);
         this.renewals = new Renewals<>(calls, new Renewals.Then<>() {
             @Override
             public void renewed(Pin pin) {
@@ -227,72 +187,55 @@ public final class Pins {
             }
         });
         this.tree = tree;
+        this.table = new PinTable(tree);
+        this.doubts = new PinDoubts(table, tree);
+        this.unpins = new Unpins(table, doubts, calls, new Unpins.Then() {
+            @Override
+            public void gone(Pin pin) {
+                Pins.this.gone(pin);
+            }
+
+            @Override
+            public void notGone(Pin pin) {
+                tellNotLeft(pin);
+            }
+
+            @Override
+            public void stepped(Pin pin, Step step) {
+                record(pin, step);
+            }
+        });
+        this.kinds = new PinKind.Kinds(table, tree, renewals);
         this.lastLook = lastLook;
         this.results = results;
         ledger.outstanding().forEach(this::takeOver);
-        pins.values().stream().filter(pin -> !pin.releasable()).forEach(this::follow);
+        table.all().forEach(pin -> pin.kind.onTakenOver(pin));
     }
 
     private void takeOver(Entry entry) {
         Optional<Backend> backend = backends.named(entry.backend());
         if (backend.isEmpty() || !backend.get().traits().needsLedger()) {
-            abandoned.add(entry);
+            owner.abandon(entry);
             return;
         }
-        Pin pin = pins.computeIfAbsent(
-                new Pin.Key(entry.backend(), entry.handle()),
-                key -> new Pin(backend.get(), key, entry.lastBlock(), entry.blocks(), true));
-        if (pin.leavers.isEmpty()) {
-            tree.watchEnd(pin.block);
+        Pin.Key key = new Pin.Key(entry.backend(), entry.handle());
+        Pin pin = table.find(key).orElseGet(() -> {
+            Pin inherited = new Pin(backend.get(), kinds.of(backend.get().traits()), key, entry, true);
+            table.addUncounted(inherited);
+            return inherited;
+        });
+        pin.takeOver(entry);
+        if (!pin.kind.releasable() && entry.blocks() > pin.blocks) {
+            table.endAt(pin, entry.lastBlock(), entry.blocks());
         }
-        pin.leavers.put(entry.holdId(), entry.origin());
-        if (!pin.releasable()) {
-            takeOver(pin, entry);
-            return;
-        }
-        if (entry.note().equals(ON_RANKS) || entry.note().startsWith(ASTRAY_BEGINS)) {
-            pin.doubtful = true;
-        }
-        switch (entry.step()) {
-            case KEPT -> {
-                pin.state = State.KEPT;
-                pin.written = Step.KEPT;
-                pin.trouble = entry.note().isEmpty() ? TWINS : entry.note();
-            }
-            case UNSURE -> {
-                if (pin.state != State.KEPT) {
-                    pin.state = State.UNSURE;
-                    pin.written = Step.UNSURE;
-                    pin.trouble = entry.note();
-                }
-            }
-            case PINNING, PINNED, RELEASED -> {
-                if (pin.state == State.PLANNED) {
-                    pin.state = State.UNPIN_DUE;
-                }
-                if (entry.step() == Step.PINNING) {
-                    pin.mayArriveUntilNanos = ARRIVAL_NANOS;
-                }
-            }
-        }
-    }
-
-    /** Counts a pin that cannot be taken back, all of it until the events have told what is left. */
-    private void takeOver(Pin pin, Entry entry) {
-        long since = EngineMoment.of(entry.note());
-        pin.sinceMicros = pin.state == State.KEPT ? Math.max(pin.sinceMicros, since) : since;
-        pin.state = State.KEPT;
-        if (entry.blocks() > pin.blocks) {
-            endAt(pin, entry.lastBlock(), entry.blocks());
-        }
-        if (entry.step() == Step.PINNING) {
-            pin.mayArriveUntilNanos = ARRIVAL_NANOS;
+        if (pin.kind.releasable()) {
+            Unpins.takeUpNote(pin, entry);
         }
     }
 
     /** Sets the engine that answers; nothing is asked of it before this is known. */
     public void engineIs(EngineIdentity identity) {
-        engine = Optional.of(identity);
+        owner.engineIs(identity);
     }
 
     /**
@@ -303,13 +246,13 @@ public final class Pins {
      * @param nanos when that was true, no call of ours being under way
      */
     public void rested(long usedBlocks, long nanos) {
-        if (!ours()) {
+        if (!owner.isOurs()) {
             return;
         }
-        for (Pin pin : List.copyOf(pins.values())) {
+        for (Pin pin : table.all()) {
             boolean unsettled = pin.state == State.UNSURE || pin.state == State.KEPT;
             boolean since = nanos > pin.askedNanos && nanos > pin.mayArriveUntilNanos;
-            if (unsettled && since && pin.releasable() && usedBlocks < pin.blocks) {
+            if (unsettled && since && pin.kind.releasable() && usedBlocks < pin.blocks) {
                 gone(pin);
             }
         }
@@ -319,7 +262,8 @@ public final class Pins {
      * Returns true if what is counted as ours is what the engine has: nothing is planned, and no call is under way.
      */
     public boolean quiet() {
-        return count(pin -> pin.state == State.PLANNED || pin.state == State.PINNING || pin.state == State.UNPINNING)
+        return table.count(
+                        pin -> pin.state == State.PLANNED || pin.state == State.PINNING || pin.state == State.UNPINNING)
                 == 0;
     }
 
@@ -330,29 +274,22 @@ public final class Pins {
      *     so
      */
     public void poll(long nanos, long certainForNanos) {
-        nowNanos = nanos;
+        table.nowNanos = nanos;
         writer.catchUp(nanos);
         renewals.poll(nanos);
-        boolean ours = ours();
-        for (Pin pin : List.copyOf(pins.values())) {
-            if (pin.endsInTime()) {
-                // In no ledger, so whose that is does not matter.
-                runOut(pin);
+        boolean ours = owner.isOurs();
+        for (Pin pin : table.all()) {
+            // What ends in time is in no ledger, so whose that is does not matter.
+            if (!ours && !pin.kind.endsInTime()) {
                 continue;
             }
-            if (!ours) {
-                continue;
-            }
-            if (!pin.releasable()) {
-                look(pin, certainForNanos);
+            if (!pin.kind.releasable()) {
+                pin.kind.rest(pin, certainForNanos).ifPresent(rest -> shrink(pin, rest));
                 continue;
             }
             boolean due = switch (pin.state) {
                 case UNPIN_DUE -> pin.dueNanos <= nanos;
-                case KEPT ->
-                    (pin.counted || certainForNanos >= ARRIVAL_NANOS)
-                            && !tree.ambiguous(pin.block)
-                            && (!pin.doubtful || isSafe(pin));
+                case KEPT -> doubts.isOver(pin, certainForNanos);
                 default -> false;
             };
             if (due) {
@@ -361,131 +298,26 @@ public final class Pins {
         }
     }
 
+    private void shrink(Pin pin, PinKind.Rest rest) {
+        if (rest.blocks() == 0) {
+            gone(pin);
+        } else {
+            table.count(pin, rest.block(), rest.blocks());
+            keep(pin);
+        }
+    }
+
     /** Tokens in a block, 0 while that is not known. */
     public void blockTokens(long tokens) {
         blockTokens = tokens;
     }
 
-    private void runOut(Pin pin) {
-        int left = pin.state == State.KEPT ? mayLast(pin) : pin.blocks;
-        if (left == 0) {
-            gone(pin);
-        } else if (left < pin.blocks) {
-            count(pin, tree.path(pin.block)[left - 1], left);
-            tellNotLeft(pin);
-        }
-    }
-
-    private int mayLast(Pin pin) {
-        return renewals.mayLast(pin, pin.backend.traits(), pin.blocks, () -> tree.path(pin.block), tree::lastTouch);
-    }
-
-    /** Looks at what is left of a pin that cannot be taken back and that nobody needs. */
-    private void look(Pin pin, long certainForNanos) {
-        boolean heard = nowNanos >= pin.mayArriveUntilNanos && nowNanos - pin.pinnedNanos >= ON_THE_WAY_NANOS;
-        if (pin.state != State.KEPT || pin.left.isEmpty() || !heard) {
-            return;
-        }
-        StayingPath path = pin.left.get();
-        if (!path.known() && certainForNanos < ON_THE_WAY_NANOS) {
-            return;
-        }
-        int left = path.blocks();
-        if (left == 0) {
-            gone(pin);
-        } else if (left < pin.blocks || (!pin.counted && tree.depth(path.block(left - 1)) == left)) {
-            count(pin, path.block(left - 1), left);
-            pin.leavers.forEach((id, origin) -> record(pin, Step.KEPT, id, origin));
-            tellNotLeft(pin);
-        }
-    }
-
-    /** Has the path down to this block count for the pin, and nothing else. */
-    private void count(Pin pin, long block, int blocks) {
-        boolean was = pin.counted;
-        pin.counted = tree.depth(block) == blocks;
-        if (pin.counted) {
-            tree.pinPath(block);
-        }
-        if (was) {
-            tree.unpinPath(pin.block);
-        }
-        endAt(pin, block, blocks);
-        unreleasable = OptionalLong.empty();
-    }
-
-    private void endAt(Pin pin, long block, int blocks) {
-        tree.unwatchEnd(pin.block);
-        tree.watchEnd(block);
-        pin.block = block;
-        pin.blocks = blocks;
-    }
-
-    /** Follows from now on what leaves of its path; a call or its events may be under way for so long. */
-    private void follow(Pin pin, long arrivalNanos) {
-        long stamp = tree.engineMicros();
-        pin.sinceMicros = stamp == 0 ? Long.MAX_VALUE : stamp + arrivalNanos / 1_000;
-        follow(pin);
-    }
-
-    private void follow(Pin pin) {
-        pin.left.ifPresent(StayingPath::forget);
-        pin.left = Optional.of(tree.follow(pin.block, pin.sinceMicros));
-    }
-
     /** Nobody needs it, and it cannot be taken back. */
     private void keep(Pin pin) {
         pin.state = State.KEPT;
-        unreleasable = OptionalLong.empty();
-        pin.leavers.forEach((id, origin) -> record(pin, Step.KEPT, id, origin));
+        table.unreleasableChanged();
+        record(pin, Step.KEPT);
         tellNotLeft(pin);
-    }
-
-    /** Blocks that are protected for nobody and cannot be taken back. */
-    private long unreleasableBlocks() {
-        if (unreleasable.isEmpty()) {
-            Set<Long> blocks = new HashSet<>();
-            long uncounted = 0;
-            for (Pin pin : pins.values()) {
-                if (!pin.releasable() && pin.state == State.KEPT) {
-                    uncounted += pin.counted ? 0 : pin.blocks;
-                    for (long block : pin.counted ? tree.path(pin.block) : new long[0]) {
-                        blocks.add(block);
-                    }
-                }
-            }
-            for (Pin pin : blocks.isEmpty() ? List.<Pin>of() : List.copyOf(pins.values())) {
-                if (!pin.releasable() && pin.state != State.KEPT) {
-                    for (long block : tree.path(pin.block)) {
-                        blocks.remove(block);
-                    }
-                }
-            }
-            unreleasable = OptionalLong.of(uncounted + blocks.size());
-        }
-        return unreleasable.getAsLong();
-    }
-
-    private String cannotBeReleased(Pin pin) {
-        if (pin.endsInTime()) {
-            return String.format(
-                    Locale.ROOT,
-                    "cannot be released before its time runs out, %d s after its last renewal or use: the engine has no"
-                            + " call that takes a pin back, so its %,d %s count until then",
-                    pin.backend.traits().endsAfter().toSeconds(),
-                    pin.blocks * Math.max(1, blockTokens),
-                    blockTokens > 0 ? "tokens" : "blocks");
-        }
-        return String.format(
-                Locale.ROOT,
-                "cannot be released, %,d %s: the engine has no call that takes them back, so they count until it evicts"
-                        + " them, clears its cache or restarts",
-                pin.blocks * Math.max(1, blockTokens),
-                blockTokens > 0 ? "tokens" : "blocks");
-    }
-
-    private boolean ours() {
-        return engine.isPresent() && ledger.engine().map(engine.get()::sameAs).orElse(true);
     }
 
     /** Returns the reason why nothing may be pinned, whatever it is; absent when nothing is in the way. */
@@ -493,68 +325,42 @@ public final class Pins {
         if (!backends.chosen().traits().needsLedger()) {
             return Optional.empty();
         }
-        if (engine.isEmpty()) {
+        if (!owner.engineIsKnown()) {
             return Optional.of("which engine this is is not known yet: it has not answered");
         }
-        Optional<String> trouble = trouble();
+        Optional<String> trouble = owner.trouble();
         if (trouble.isPresent()) {
             return trouble;
         }
-        int leftovers = count(Pin::isLeftover);
+        int leftovers = table.count(Pin::isLeftover);
         return leftovers == 0
                 ? Optional.empty()
                 : Optional.of("pins of an earlier life are released first, " + leftovers + " to go");
     }
 
-    /**
-     * Returns the reason why entries of the ledger are left alone, so that a person has to look; absent when all are
-     * ours to release.
-     */
-    private Optional<String> trouble() {
-        if (engine.isPresent() && !ours()) {
-            return Optional.of("the ledger belongs to the engine at "
-                    + ledger.engine().map(EngineIdentity::shown).orElse("") + ", and this one is at "
-                    + engine.map(EngineIdentity::shown).orElse("") + ": its "
-                    + ledger.outstanding().size()
-                    + " entries are neither released nor added to; name that engine again and start once, or delete the"
-                    + " ledger where that engine has ended");
-        }
-        if (!abandoned.isEmpty()) {
-            return Optional.of(abandoned.size() + " pins in the ledger were made by the backend "
-                    + abandoned.getFirst().backend()
-                    + ", which is not in use: they are left alone; start once with that"
-                    + " backend, so that it releases them, or counts what cannot be released; where this version has"
-                    + " none of that name, delete the ledger as soon as they are gone");
-        }
-        return Optional.empty();
-    }
-
     public PinsView view() {
         return new PinsView(
-                count(pin -> pin.state == State.PINNED),
-                count(Pin::isLeftover),
-                count(pin -> pin.state == State.UNSURE || pin.isAwaited(nowNanos) || (pin.unclear && pin.leaving())),
-                count(pin -> pin.state == State.KEPT && pin.releasable()),
-                count(pin -> pin.refused && pin.leaving()),
-                abandoned.size(),
-                unreleasableBlocks(),
-                count(pin -> pin.endsInTime() && pin.state == State.KEPT),
-                trouble());
-    }
-
-    private int count(Predicate<Pin> which) {
-        return (int) pins.values().stream().filter(which).count();
+                table.count(pin -> pin.state == State.PINNED),
+                table.count(Pin::isLeftover),
+                table.count(pin ->
+                        pin.state == State.UNSURE || pin.isAwaited(table.nowNanos) || (pin.unclear && pin.leaving())),
+                table.count(pin -> pin.state == State.KEPT && pin.kind.releasable()),
+                table.count(pin -> pin.refused && pin.leaving()),
+                owner.abandoned(),
+                table.unreleasableBlocks(),
+                table.count(pin -> pin.state == State.KEPT && pin.kind.endsInTime()),
+                owner.trouble());
     }
 
     /** Asks once more for what this hold waits for, since a person wants it; says why where that is not done. */
     public void retryNow(long holdId) {
-        for (Pin pin : List.copyOf(pins.values())) {
+        for (Pin pin : table.all()) {
             if (!pin.leavers.containsKey(holdId)) {
                 continue;
             }
             if (pin.state == State.UNPIN_DUE
-                    && ours()
-                    && (pin.askedNanos == Pin.NEVER || nowNanos - pin.askedNanos >= SECOND)) {
+                    && owner.isOurs()
+                    && (pin.askedNanos == Pin.NEVER || table.nowNanos - pin.askedNanos >= SECOND)) {
                 unpin(pin);
             } else if (pin.state != State.UNPINNING) {
                 results.notLeft(holdId, staying(pin));
@@ -564,8 +370,8 @@ public final class Pins {
 
     /** Retries now for every hold, except where that could take a pin that is not ours. */
     public void retryNow() {
-        for (Pin pin : List.copyOf(pins.values())) {
-            if (pin.state == State.UNPIN_DUE && ours()) {
+        for (Pin pin : table.all()) {
+            if (pin.state == State.UNPIN_DUE && owner.isOurs()) {
                 unpin(pin);
             } else if (pin.state == State.UNPIN_DUE || pin.state == State.UNSURE || pin.state == State.KEPT) {
                 tellNotLeft(pin);
@@ -574,13 +380,10 @@ public final class Pins {
     }
 
     private String staying(Pin pin) {
-        if (!ours()) {
-            return trouble().orElse("the engine has not answered yet");
+        if (!owner.isOurs()) {
+            return owner.trouble().orElse("the engine has not answered yet");
         }
-        if (!pin.releasable()) {
-            return cannotBeReleased(pin);
-        }
-        return pin.trouble.isEmpty() ? "its unpin was asked for a moment ago" : pin.trouble;
+        return pin.kind.whyItStays(pin, blockTokens);
     }
 
     private void tellNotLeft(Pin pin) {
@@ -590,62 +393,33 @@ public final class Pins {
 
     /** Holds that still wait for an unpin, those of an earlier life included. */
     public Set<Long> leavers() {
-        Set<Long> leavers = new HashSet<>();
-        pins.values().forEach(pin -> leavers.addAll(pin.leavers.keySet()));
-        return leavers;
+        return table.leavers();
     }
 
     /** Blocks that nobody needs any more and that may still be pinned, a refused unpin included. */
     public Set<Long> leaving() {
-        return blocks(pin -> pin.leaving() && pin.releasable());
+        return table.blocks(pin -> pin.leaving() && pin.kind.releasable());
     }
 
     /** Returns the blocks whose unpin is under way or repeated and will take their path out of the tree. */
     public Set<Long> freeing() {
-        return blocks(
+        return table.blocks(
                 pin -> pin.counted && (pin.state == State.UNPINNING || (pin.state == State.UNPIN_DUE && !pin.refused)));
-    }
-
-    private Set<Long> blocks(Predicate<Pin> which) {
-        Set<Long> blocks = new HashSet<>();
-        for (Pin pin : pins.values()) {
-            if (which.test(pin)) {
-                blocks.add(pin.block);
-            }
-        }
-        return blocks;
     }
 
     /** Blocks that the engine holds, or may hold, for us, each as if it were in all of its caches. */
     public long pinnedBlocks() {
-        return tree.pinnedBlocks() + outside();
+        return table.pinnedBlocks();
     }
 
     /** Blocks that the cache of one rank holds, or may hold, for us. */
     public long pinnedBlocks(int rank) {
-        return tree.rank(rank).pinnedBlocks() + outside();
-    }
-
-    private long outside() {
-        long outside = 0;
-        for (Pin pin : pins.values()) {
-            outside += pin.counted ? 0 : pin.blocks;
-        }
-        return outside;
-    }
-
-    private boolean onRank(Pin pin, int rank) {
-        return !tree.several() || tree.pinnedOn(pin.block).contains(rank);
+        return table.pinnedBlocks(rank);
     }
 
     /** The last blocks of the paths that are pinned for each hold. */
     public Map<Long, Set<Long>> ends() {
-        Map<Long, Set<Long>> ends = new LinkedHashMap<>();
-        needed.forEach((holdId, pins) -> pins.stream()
-                .filter(pin -> pin.state == State.PINNED)
-                .forEach(pin -> ends.computeIfAbsent(holdId, id -> new LinkedHashSet<>())
-                        .add(pin.block)));
-        return ends;
+        return table.ends();
     }
 
     /**
@@ -655,7 +429,7 @@ public final class Pins {
      * @param path the hold's own, or one over it
      */
     public void want(Hold hold, HoldRequest path, int blocks) {
-        Set<Pin> has = needed.getOrDefault(hold.id(), Set.of());
+        Set<Pin> has = table.neededBy(hold.id());
         if (!has.isEmpty() && (!tree.several() || has.stream().anyMatch(pin -> pin.state != State.PINNED))) {
             return;
         }
@@ -667,47 +441,31 @@ public final class Pins {
         PinCommand command = new PinCommand(hold.id(), attempts++, path, blocks, caches);
         Backend backend = backends.chosen().itself();
         Pin.Key key = new Pin.Key(backend.name(), backend.handle(command));
-        Pin pin = pins.get(key);
-        if (pin == null) {
-            pin = new Pin(backend, key, block, blocks, false);
-            pins.put(key, pin);
-            need(pin, hold);
-            tree.watchEnd(block);
-            pin.counted = true;
-            tree.pinPath(block);
-            pin.trouble = tree.several() ? ON_RANKS : "";
-            mayCount(pin);
-            plan(pin, command, pin.entry(Step.PINNING, hold.id(), hold.origin()));
-        } else if (pin.state == State.KEPT && !pin.releasable()) {
-            takeUp(pin, hold, block, blocks);
-            plan(pin, command, pin.entry(Step.PINNING, hold.id(), hold.origin()));
-        } else if (pin.state == State.PINNED && !has.contains(pin)) {
-            need(pin, hold);
-            join(pin, pin.entry(Step.PINNED, hold.id(), hold.origin()));
+        Optional<Pin> known = table.find(key);
+        Entry intent =
+                new Entry(Step.PINNING, hold.id(), hold.origin(), key.backend(), key.handle(), block, blocks, "");
+        if (known.isEmpty()) {
+            Pin pin = new Pin(backend, kinds.of(backend.traits()), key, intent, false);
+            table.add(pin);
+            pin.trouble = tree.several() ? Unpins.ON_RANKS : "";
+            plan(pin, hold, command);
+        } else if (known.get().state == State.KEPT && !known.get().kind.releasable()) {
+            // Made anew for somebody, it is no second pin.
+            Pin pin = known.get();
+            table.count(pin, block, blocks);
+            pin.leavers.remove(hold.id());
+            pin.state = State.PLANNED;
+            plan(pin, hold, command);
+        } else if (known.get().state == State.PINNED && !has.contains(known.get())) {
+            table.need(known.get(), hold);
+            join(known.get(), known.get().entry(Step.PINNED, hold.id(), hold.origin()));
         }
     }
 
-    /** A pin that cannot be taken back is made anew for somebody, which makes it no second one. */
-    private void takeUp(Pin pin, Hold hold, long block, int blocks) {
-        count(pin, block, blocks);
-        pin.leavers.remove(hold.id());
-        need(pin, hold);
-        pin.state = State.PLANNED;
-        mayCount(pin);
-    }
-
-    /**
-     * Whenever the call that is about to leave may arrive: what the ledger says of it counts from then on at the
-     * latest.
-     */
-    private void mayCount(Pin pin) {
-        long stamp = tree.engineMicros();
-        pin.sinceMicros = stamp == 0 ? Long.MAX_VALUE : stamp + ARRIVAL_NANOS / 1_000;
-    }
-
-    private void need(Pin pin, Hold hold) {
-        pin.holds.put(hold.id(), hold.origin());
-        needed.computeIfAbsent(hold.id(), id -> new LinkedHashSet<>()).add(pin);
+    private void plan(Pin pin, Hold hold, PinCommand command) {
+        table.need(pin, hold);
+        pin.kind.onPlanned(pin);
+        plan(pin, command, pin.entry(Step.PINNING, hold.id(), hold.origin()));
     }
 
     private void plan(Pin pin, PinCommand command, Entry intent) {
@@ -716,7 +474,7 @@ public final class Pins {
             return;
         }
         writer.write(
-                header(),
+                owner.header(),
                 intent,
                 unwritten -> written(pin, command, unwritten),
                 closed -> pinAnswered(pin, new Outcome(Kind.NOT_SENT, "Not sent: " + closed + ".")));
@@ -752,25 +510,26 @@ public final class Pins {
         }
         if (refusal.isEmpty()) {
             pin.state = State.PINNING;
-            pin.sentNanos = nowNanos;
-            watchArrival(pin);
+            pin.sentNanos = table.nowNanos;
+            doubts.watchArrival(pin);
             results.calling(command);
         }
         return refusal;
     }
 
     private void pinAnswered(Pin pin, Outcome outcome) {
-        pin.pinnedNanos = nowNanos;
+        pin.pinnedNanos = table.nowNanos;
         switch (outcome.kind()) {
             case ACCEPTED -> {
                 pin.state = State.PINNED;
                 if (!pin.doubtful) {
-                    unwatchArrival(pin);
+                    doubts.unwatchArrival(pin);
                 }
-                if (!pin.releasable()) {
-                    made(pin);
+                pin.kind.onMade(pin);
+                if (!pin.kind.releasable()) {
+                    releaseFormerHolders(pin);
                 }
-                pin.leavers.forEach((id, origin) -> record(pin, Step.PINNED, id, origin));
+                record(pin, Step.PINNED);
                 pin.holds.forEach((id, origin) -> record(pin, Step.PINNED, id, origin));
                 if (pin.holds.isEmpty()) {
                     unpin(pin);
@@ -781,8 +540,8 @@ public final class Pins {
             }
             case REJECTED, MISSING, NOT_SENT -> {
                 List<Long> holds = List.copyOf(pin.holds.keySet());
-                nobodyNeeds(pin);
-                if (pin.left.isPresent() || (pin.endsInTime() && mayLast(pin) > 0)) {
+                table.nobodyNeeds(pin);
+                if (pin.kind.outlivesRefusal(pin)) {
                     keep(pin);
                 } else {
                     gone(pin);
@@ -791,7 +550,7 @@ public final class Pins {
             }
             case CLIPPED -> {
                 List<Long> holds = List.copyOf(pin.holds.keySet());
-                nobodyNeeds(pin);
+                table.nobodyNeeds(pin);
                 pin.doubtful = true;
                 pin.pinnedIn = outcome.caches();
                 pin.trouble = "it was pinned otherwise than asked, and is taken back: " + outcome.reason();
@@ -800,11 +559,9 @@ public final class Pins {
             }
             case DEFERRED -> {
                 List<Long> holds = List.copyOf(pin.holds.keySet());
-                nobodyNeeds(pin);
-                pin.mayArriveUntilNanos = nowNanos + ARRIVAL_NANOS;
-                if (!pin.releasable() && !pin.endsInTime()) {
-                    follow(pin, ARRIVAL_NANOS);
-                }
+                table.nobodyNeeds(pin);
+                pin.mayArriveUntilNanos = table.nowNanos + ARRIVAL_NANOS;
+                pin.kind.onUnclear(pin);
                 if (tree.several()) {
                     pin.doubtful = true;
                 }
@@ -815,29 +572,9 @@ public final class Pins {
         }
     }
 
-    private void watchArrival(Pin pin) {
-        if (pin.backend.traits().needs(Need.INSERTION_END)) {
-            pin.arrivalWatched = true;
-            tree.watchArrival(pin.block);
-        }
-    }
-
-    private void unwatchArrival(Pin pin) {
-        if (pin.arrivalWatched) {
-            pin.arrivalWatched = false;
-            tree.unwatchArrival(pin.block);
-        }
-    }
-
-    /**
-     * Takes in that a pin was made. Holds that had left it and could not release it are released now that another needs
-     * it.
-     */
-    private void made(Pin pin) {
-        if (!pin.endsInTime()) {
-            follow(pin, 0);
-        }
-        unreleasable = OptionalLong.empty();
+    /** Releases holds that had left a pin and could not release it, now that another hold needs it. */
+    private void releaseFormerHolders(Pin pin) {
+        table.unreleasableChanged();
         if (!pin.holds.isEmpty()) {
             Map<Long, HoldOrigin> before = new LinkedHashMap<>(pin.leavers);
             pin.leavers.clear();
@@ -866,7 +603,7 @@ public final class Pins {
         }
         if (trouble.isPresent()) {
             HoldOrigin origin = pin.holds.remove(entry.holdId());
-            needNoMore(entry.holdId(), pin);
+            table.needNoMore(entry.holdId(), pin);
             leave(pin, entry.holdId(), origin == null ? entry.origin() : origin);
             results.notPinned(entry.holdId(), new Outcome(Kind.REJECTED, trouble.get()));
         } else {
@@ -892,7 +629,7 @@ public final class Pins {
     }
 
     private boolean takeMemory() {
-        return pins.values().stream().anyMatch(pin -> pin.backend.traits().takesMemory());
+        return table.all().stream().anyMatch(pin -> pin.backend.traits().takesMemory());
     }
 
     /**
@@ -900,28 +637,21 @@ public final class Pins {
      * unpinned by now.
      */
     public long surelyPinnedBlocks(int rank) {
-        boolean all = pins.values().stream().allMatch(pin -> pin.state == State.PINNED);
-        return all
-                ? pinnedBlocks(rank)
-                : pins.values().stream()
-                        .filter(pin -> pin.state == State.PINNED && onRank(pin, rank))
-                        .mapToLong(pin -> pin.blocks)
-                        .max()
-                        .orElse(0);
+        return table.surelyPinnedBlocks(rank);
     }
 
     /** The hold needs its block no more. */
     public void leave(long holdId) {
-        Set<Pin> all = needed.remove(holdId);
-        if (all != null) {
+        Optional<Set<Pin>> its = table.takeNeeded(holdId);
+        if (its.isPresent()) {
             // What is to be unpinned first: the hold has left only when nothing of it leaves any more.
-            all.stream()
+            its.get().stream()
                     .sorted(Comparator.comparing(pin -> pin.holds.size() > 1))
                     .forEach(pin -> Optional.ofNullable(pin.holds.remove(holdId))
                             .ifPresent(origin -> leave(pin, holdId, origin)));
             return;
         }
-        for (Pin other : pins.values()) {
+        for (Pin other : table.all()) {
             if (other.leavers.containsKey(holdId)
                     && (other.state == State.KEPT
                             || other.state == State.UNSURE
@@ -947,33 +677,7 @@ public final class Pins {
 
     /** Whatever leaves meanwhile is unpinned by as few calls as can be, past those that wait. */
     public void atOnce(Runnable leaving) {
-        gathering = true;
-        try {
-            leaving.run();
-        } finally {
-            gathering = false;
-        }
-        while (!together.isEmpty()) {
-            Backend backend = together.getFirst().backend;
-            List<Pin> batch = together.stream()
-                    .filter(pin -> pin.backend.equals(backend))
-                    .limit(tree.several() ? 1 : MOST_IN_ONE_CALL)
-                    .toList();
-            together.removeAll(new HashSet<>(batch));
-            List<String> handles = batch.stream().map(pin -> pin.key.handle()).toList();
-            calls.unpinNow(() -> backend.unpin(handles), outcome -> unpinnedTogether(batch, outcome));
-        }
-    }
-
-    private void unpinnedTogether(List<Pin> batch, Outcome outcome) {
-        boolean whichOnes = batch.size() > 1 && outcome.kind() == Kind.CLIPPED;
-        Outcome each = whichOnes
-                ? new Outcome(
-                        Kind.DEFERRED,
-                        "of " + batch.size() + " that were unpinned by one call the engine found only some: "
-                                + outcome.reason())
-                : outcome;
-        batch.forEach(pin -> unpinAnswered(pin, each));
+        unpins.atOnce(leaving);
     }
 
     /**
@@ -981,60 +685,25 @@ public final class Pins {
      * cleared.
      */
     public void engineForgot(int rank) {
-        for (Pin pin : List.copyOf(pins.values())) {
-            nobodyNeeds(pin);
+        for (Pin pin : table.all()) {
+            table.nobodyNeeds(pin);
             renewals.end(pin);
-            if (pin.state == State.PINNED && pin.releasable()) {
+            if (pin.state == State.PINNED && pin.kind.releasable()) {
                 unpin(pin);
             } else if (pin.state == State.PINNED) {
                 pin.state = State.KEPT;
             }
-            pin.counted = false;
         }
-        unreleasable = OptionalLong.empty();
-        tree.forgetPins(rank);
-    }
-
-    private void nobodyNeeds(Pin pin) {
-        pin.holds.keySet().forEach(holdId -> needNoMore(holdId, pin));
-        pin.leavers.putAll(pin.holds);
-        pin.holds.clear();
-    }
-
-    private void needNoMore(long holdId, Pin pin) {
-        Set<Pin> left = needed.get(holdId);
-        if (left != null && left.remove(pin) && left.isEmpty()) {
-            needed.remove(holdId);
-        }
+        table.cacheEmptied(rank);
     }
 
     private void unpin(Pin pin) {
         renewals.end(pin);
-        if (!pin.releasable()) {
+        if (!pin.kind.releasable()) {
             keep(pin);
             return;
         }
-        if (twins(pin)) {
-            stay(pin, State.KEPT, Step.KEPT, TWINS);
-            return;
-        }
-        if (!settled(pin)) {
-            return;
-        }
-        if (!pin.backend.traits().releaseTells() && nowNanos < pin.mayArriveUntilNanos) {
-            dueAt(pin, pin.mayArriveUntilNanos, pin.trouble);
-            return;
-        }
-        pin.state = State.UNPINNING;
-        pin.askedNanos = nowNanos;
-        if (gathering) {
-            together.add(pin);
-        } else {
-            calls.unpin(
-                    () -> twins(pin) ? Optional.of(TWINS) : Optional.empty(),
-                    () -> pin.backend.unpin(List.of(pin.key.handle())),
-                    outcome -> unpinAnswered(pin, outcome));
-        }
+        unpins.unpin(pin);
     }
 
     /**
@@ -1045,153 +714,17 @@ public final class Pins {
      * @return the holds that such pins are made for, on an engine with several caches
      */
     public Set<Long> removed(int rank, Set<Long> blocks) {
-        Set<Long> holds = new HashSet<>();
-        for (Pin pin : pins.values()) {
-            if (pin.counted && blocks.contains(pin.block) && onRank(pin, rank)) {
-                if (mayHaveComeAfter(pin)) {
-                    pin.doubtful = true;
-                    pin.pinnedIn = tree.several() ? tree.pinnedOn(pin.block).size() : 0;
-                }
-                if (tree.several()) {
-                    holds.addAll(pin.holds.keySet());
-                }
-            }
-        }
-        return holds;
-    }
-
-    /** Returns true if the pin may have reached the engine after what is reported only now. */
-    private boolean mayHaveComeAfter(Pin pin) {
-        boolean underWay = pin.state == State.PINNING || nowNanos < pin.mayArriveUntilNanos;
-        return tree.several()
-                ? underWay || nowNanos - pin.pinnedNanos < ON_THE_WAY_NANOS
-                : underWay && pin.backend.traits().needs(Need.INSERTION_END);
-    }
-
-    /**
-     * Returns true if a pin can be taken back now. Among several caches, another one than expected may have it; events
-     * that were on their way when it was made will show that. So it waits for them. Where an unpin could still lead to
-     * what is gone, it is kept.
-     */
-    private boolean settled(Pin pin) {
-        if (!tree.several() && !pin.doubtful) {
-            return true;
-        }
-        boolean heard =
-                nowNanos - pin.pinnedNanos >= ON_THE_WAY_NANOS || tree.heardSince(pin.pinnedNanos + TOLD_AFTER_NANOS);
-        if (nowNanos < pin.mayArriveUntilNanos) {
-            dueAt(pin, pin.mayArriveUntilNanos, pin.trouble);
-            return false;
-        }
-        if (!heard || (!shows(pin) && nowNanos - pin.pinnedNanos < ARRIVAL_NANOS)) {
-            pin.state = State.UNPIN_DUE;
-            pin.dueNanos = nowNanos + LOOK_AGAIN_NANOS;
-            return false;
-        }
-        if ((pin.doubtful || !pin.counted) && !isSafe(pin)) {
-            pin.doubtful = true;
-            stay(pin, State.KEPT, Step.KEPT, ASTRAY);
-            return false;
-        }
-        return true;
-    }
-
-    /** Returns true if the events show every cache that counted the pin. */
-    private boolean shows(Pin pin) {
-        return pin.pinnedIn <= tree.ranksWith(pin.block).size();
-    }
-
-    private boolean isSafe(Pin pin) {
-        return shows(pin) && tree.leadsToLife(pin.block);
-    }
-
-    private boolean twins(Pin pin) {
-        return pin.backend.traits().needs(Need.UNAMBIGUOUS_HASH) && tree.ambiguous(pin.block);
-    }
-
-    private void unpinAnswered(Pin pin, Outcome outcome) {
-        pin.refused = false;
-        pin.answered |= outcome.kind() != Kind.NOT_SENT;
-        pin.unclear = outcome.kind() == Kind.DEFERRED;
-        switch (outcome.kind()) {
-            case ACCEPTED, CLIPPED -> gone(pin);
-            case MISSING -> {
-                if (pin.askedNanos < pin.mayArriveUntilNanos) {
-                    dueAt(pin, pin.mayArriveUntilNanos, pin.trouble);
-                } else {
-                    gone(pin);
-                }
-            }
-            case NOT_SENT ->
-                dueAt(
-                        pin,
-                        nowNanos + backOff(pin),
-                        "its unpin is sent again, since it could not be: " + outcome.reason());
-            case REJECTED -> {
-                pin.refused = true;
-                dueAt(
-                        pin,
-                        nowNanos + REFUSED_AGAIN_NANOS,
-                        "the engine refused the unpin, so the block stays pinned; it is asked again every minute: "
-                                + outcome.reason());
-            }
-            case DEFERRED -> {
-                if (!pin.backend.traits().unpinsOnce()) {
-                    // What is named by a name of its own can be closed twice.
-                    dueAt(
-                            pin,
-                            nowNanos + backOff(pin),
-                            "its unpin is sent again, since it had no clear answer: " + outcome.reason());
-                    return;
-                }
-                stay(
-                        pin,
-                        State.UNSURE,
-                        Step.UNSURE,
-                        "no clear answer to the unpin, which is not repeated, since that could take a pin of somebody"
-                                + " else: it counts until the engine, at rest, shows that it is gone: "
-                                + outcome.reason());
-            }
-        }
-    }
-
-    private static long backOff(Pin pin) {
-        return SECOND << Math.min(pin.attempts++, LONGEST_BACK_OFF_LOG2);
-    }
-
-    private void dueAt(Pin pin, long nanos, String trouble) {
-        pin.state = State.UNPIN_DUE;
-        pin.dueNanos = nanos;
-        pin.trouble = trouble;
-        tellNotLeft(pin);
-    }
-
-    private void stay(Pin pin, State state, Step step, String trouble) {
-        pin.state = state;
-        pin.trouble = trouble;
-        if (pin.written != step) {
-            pin.written = step;
-            LOG.warn("Block {}: {}", pin.block, trouble);
-            pin.leavers.forEach((id, origin) -> record(pin, step, id, origin));
-        }
-        tellNotLeft(pin);
+        return doubts.removed(rank, blocks);
     }
 
     private void gone(Pin pin) {
-        pins.remove(pin.key);
+        table.remove(pin);
         renewals.forget(pin);
-        pin.left.ifPresent(StayingPath::forget);
-        unreleasable = OptionalLong.empty();
-        tree.unwatchEnd(pin.block);
-        unwatchArrival(pin);
-        if (pin.counted) {
-            tree.unpinPath(pin.block);
-            pin.counted = false;
-        }
+        doubts.unwatchArrival(pin);
         pin.trouble = "";
-        pin.leavers.forEach((id, origin) -> record(pin, Step.RELEASED, id, origin));
-        Optional<String> over = pin.endsInTime() ? Optional.of(RUN_OUT) : pin.left.map(path -> OVER);
-        List.copyOf(pin.leavers.keySet()).forEach(id -> leftUnlessNeeded(id, over));
+        record(pin, Step.RELEASED);
+        Optional<String> how = pin.kind.howItEnded(pin);
+        List.copyOf(pin.leavers.keySet()).forEach(id -> leftUnlessNeeded(id, how));
     }
 
     /** A hold may have an old pin on its way out while a newer one is made: it has left when both are gone. */
@@ -1200,18 +733,13 @@ public final class Pins {
     }
 
     private void leftUnlessNeeded(long holdId, Optional<String> over) {
-        if (!needed.containsKey(holdId) && pins.values().stream().noneMatch(pin -> pin.leavers.containsKey(holdId))) {
+        if (table.hasLeft(holdId)) {
             over.ifPresentOrElse(why -> results.over(holdId, why), () -> results.left(holdId));
         }
     }
 
-    /** Returns the header that has to precede the next pin in the ledger; absent when it is there. */
-    private Optional<Header> header() {
-        Optional<EngineIdentity> written = ledger.engine();
-        return engine.filter(known -> !known.equals(EngineIdentity.VOUCHED_FOR))
-                .filter(known -> written.isEmpty()
-                        || (written.get().model().isEmpty() && known.model().isPresent()))
-                .map(known -> new Header(Header.VERSION, known));
+    private void record(Pin pin, Step step) {
+        pin.leavers.forEach((id, origin) -> record(pin, step, id, origin));
     }
 
     /** Writes what is only to be known at the next start; no call waits for it. */

@@ -59,7 +59,28 @@ public final class Planner {
      * alone. Then the shortest living path over the prefix is pinned, and what it holds beyond is counted and said.
      * While there is none, the longest part of the prefix that ended an insertion has to do, until there is one.
      */
-    private final PlanInput in;
+    /** Reason why a prefix cannot be sent. */
+    public static final String NAMES_ONLY =
+            "it was asked for by the names of its blocks, whose tokens the engine has not told, and this backend sends"
+                    + " the prefix itself";
+
+    /** Reason why nothing is pinned while requests wait and nothing runs. */
+    public static final String STALLED =
+            "requests wait while nothing runs: every pin is let go, and none is made until that is over";
+
+    /** A hash that is pinned, and came to a further rank since, is pinned in both by a new call. */
+    private static final Why ON_MORE_RANKS =
+            new Why(Reason.ONE_MORE_RANK, "let go for a moment: it can be held on one more data-parallel rank");
+
+    private static final Why UNPIN_UNDER_WAY =
+            new Why(Reason.UNPIN_UNDER_WAY, "the unpin of its last block has no outcome yet");
+
+    private final PlanInput.Moment moment;
+    private final PlanInput.Cache cache;
+    private final PlanInput.Means means;
+    private final PlanInput.Limits limits;
+    private final PlanInput.Wishes wishes;
+    private final PlanInput.Automatic automatic;
     private final List<Line> lines = new ArrayList<>();
     private final Optional<Selection> selection;
     private final long bound;
@@ -67,10 +88,15 @@ public final class Planner {
     private boolean primes;
 
     private Planner(PlanInput in) {
-        this.in = in;
-        this.bound = in.budget().newTokens();
-        this.planned = in.budget().pinnedTokens();
-        this.selection = in.automaticHolds() && in.budget().automaticUnknown().isEmpty()
+        this.moment = in.moment();
+        this.cache = in.cache();
+        this.means = in.means();
+        this.limits = in.limits();
+        this.wishes = in.wishes();
+        this.automatic = in.automatic();
+        this.bound = limits.budget().newTokens();
+        this.planned = limits.budget().pinnedTokens();
+        this.selection = automatic.on() && limits.budget().automaticUnknown().isEmpty()
                 ? Optional.of(Selection.of(in))
                 : Optional.empty();
     }
@@ -80,10 +106,10 @@ public final class Planner {
     }
 
     private Plan plan() {
-        boolean hardPins = in.traits().takesMemory();
-        boolean stalled = in.stalled() && hardPins;
+        boolean hardPins = means.traits().takesMemory();
+        boolean stalled = limits.stalled() && hardPins;
         Set<Long> aboveBound = stalled || !hardPins ? Set.of() : aboveBound();
-        for (Hold hold : in.holds()) {
+        for (Hold hold : wishes.holds()) {
             switch (hold.state()) {
                 case EXPIRING -> unpin(hold, new Why(Reason.OVER, hold.reason()));
                 case HELD -> {
@@ -95,16 +121,16 @@ public final class Planner {
                                 new Why(
                                         Reason.ABOVE_BOUND,
                                         "let go: the pins exceed the bound: "
-                                                + in.budget().hardWhy()));
+                                                + limits.budget().hardWhy()));
                     } else if (letGo(hold).isPresent()) {
                         unpin(hold, letGo(hold).get());
                     } else if (hold.automatic()
                             && !stays(hold.end())
-                            && in.traits().letsGo()) {
+                            && means.traits().letsGo()) {
                         unpin(hold, whyNot(hold.end()).after("let go: "));
                     } else if (hold.heldBlocks() < hold.request().blocks() && whole(hold.request())) {
                         unpin(hold, new Why(Reason.HELD_ANEW, "let go for a moment: all of it can be held now"));
-                    } else if (in.ranks().several()) {
+                    } else if (cache.ranks().several()) {
                         onMoreRanks(hold);
                     } else {
                         line(
@@ -120,10 +146,10 @@ public final class Planner {
         }
         wishes(HoldOrigin.REQUESTED, stalled);
         wishes(HoldOrigin.AUTOMATIC, stalled);
-        if (in.automaticHolds() && !stalled && (in.letGo().isEmpty() || isMeasuring())) {
+        if (automatic.on() && !stalled && (wishes.letGo().isEmpty() || isMeasuring())) {
             candidates();
         }
-        return new Plan(in.tick(), lines);
+        return new Plan(moment.tick(), lines);
     }
 
     /**
@@ -133,24 +159,20 @@ public final class Planner {
     private Optional<Why> letGo(Hold hold) {
         boolean stays = isMeasuring()
                 && hold.automatic()
-                && in.prefixes()
+                && cache.prefixes()
                         .find(hold.end())
-                        .filter(prefix -> prefix.isSeldomUsed(in.window()))
+                        .filter(prefix -> prefix.isSeldomUsed(wishes.window()))
                         .isPresent();
-        return hold.measured() && !stays ? in.letGo() : Optional.empty();
+        return hold.measured() && !stays ? wishes.letGo() : Optional.empty();
     }
 
     private boolean isMeasuring() {
-        return in.letGo().filter(why -> why.code() == Reason.MEASURING).isPresent();
+        return wishes.letGo().filter(why -> why.code() == Reason.MEASURING).isPresent();
     }
 
-    /** A hash that is pinned, and came to a further rank since, is pinned in both by a new call. */
-    private static final Why ON_MORE_RANKS =
-            new Why(Reason.ONE_MORE_RANK, "let go for a moment: it can be held on one more data-parallel rank");
-
     private void onMoreRanks(Hold hold) {
-        Set<Long> pinned = in.ranks().ends().getOrDefault(hold.id(), Set.of());
-        RankEnds ends = new RankEnds(in.tree(), in.ranks(), hold.end(), pinned);
+        Set<Long> pinned = cache.ranks().ends().getOrDefault(hold.id(), Set.of());
+        RankEnds ends = new RankEnds(cache.tree(), cache.ranks(), hold.end(), pinned);
         Optional<RankEnd> next = pinned.isEmpty() ? Optional.empty() : ends.next();
         Optional<Why> why = hindrance();
         if (next.isPresent() && why.isEmpty()) {
@@ -159,7 +181,7 @@ public final class Planner {
                 unpin(hold, ON_MORE_RANKS);
                 return;
             }
-            why = in.leaving().contains(block) ? Optional.of(UNPIN_UNDER_WAY) : exceeds(block);
+            why = limits.leaving().contains(block) ? Optional.of(UNPIN_UNDER_WAY) : exceeds(block);
             if (why.isEmpty()) {
                 planned += cost(block);
                 line(
@@ -180,19 +202,8 @@ public final class Planner {
                 new Why(Reason.HELD, ends.said(why.map(Why::said).orElse(""))));
     }
 
-    private static final Why UNPIN_UNDER_WAY =
-            new Why(Reason.UNPIN_UNDER_WAY, "the unpin of its last block has no outcome yet");
-
-    /** Reason why a prefix cannot be sent. */
-    public static final String NAMES_ONLY =
-            "it was asked for by the names of its blocks, whose tokens the engine has not told, and this backend sends"
-                    + " the prefix itself";
-
-    public static final String STALLED =
-            "requests wait while nothing runs: every pin is let go, and none is made until that is over";
-
     private void wishes(HoldOrigin origin, boolean stalled) {
-        in.holds().stream()
+        wishes.holds().stream()
                 .filter(hold -> hold.waits() && hold.origin() == origin)
                 .sorted(Comparator.comparingInt(Hold::weight).reversed().thenComparingLong(Hold::id))
                 .forEach(hold -> lines.add(wish(hold, stalled)));
@@ -202,7 +213,7 @@ public final class Planner {
         HoldRequest path = hold.request();
         long last = path.block(path.blocks() - 1);
         Optional<Why> never = never(path, last);
-        boolean namesOnly = in.traits().needs(Need.TOKENS) && path.tokens().isEmpty();
+        boolean namesOnly = means.traits().needs(Need.TOKENS) && path.tokens().isEmpty();
         if (never.isEmpty() && namesOnly && hold.automatic()) {
             never = Optional.of(new Why(Reason.TOKENS_UNKNOWN, NAMES_ONLY));
         }
@@ -225,7 +236,7 @@ public final class Planner {
         if (off.isPresent()) {
             return wait(hold, off.get());
         }
-        if (in.nowNanos() < hold.retryNanos()) {
+        if (moment.nowNanos() < hold.retryNanos()) {
             return wait(hold, Reason.TRIED, hold.reason());
         }
         if (hold.automatic() && !selected(last)) {
@@ -235,10 +246,10 @@ public final class Planner {
                     ? why.line(Action.REFUSE, hold.id(), last, 0, path.blocks())
                     : wait(hold, why);
         }
-        if (!in.tree().resident(last)) {
+        if (!cache.tree().resident(last)) {
             return absent(hold);
         }
-        int matched = in.tree().match(path);
+        int matched = cache.tree().match(path);
         if (matched < path.blocks()) {
             return wait(
                     hold,
@@ -255,7 +266,7 @@ public final class Planner {
                             + " there ends in it or after it: it is pinned with the next request that goes on from it");
         }
         long block = end.get().block;
-        if (in.leaving().contains(block)) {
+        if (limits.leaving().contains(block)) {
             return wait(hold, UNPIN_UNDER_WAY);
         }
         Optional<Why> tooMuch = exceeds(block);
@@ -264,7 +275,8 @@ public final class Planner {
         }
         planned += cost(block);
         Why why = hold.automatic()
-                ? in.ranking()
+                ? automatic
+                        .ranking()
                         .find(last)
                         .map(prefix -> ranked(prefix, end.get()))
                         .orElseGet(() -> shared(last, end.get()))
@@ -272,13 +284,13 @@ public final class Planner {
                         end.get().blocks > path.blocks()
                                 ? Reason.BEYOND
                                 : end.get().blocks == path.blocks() ? Reason.WHOLE_PREFIX : Reason.CLIPPED,
-                        pinReason(in.traits(), end.get().blocks, path.blocks()));
+                        pinReason(means.traits(), end.get().blocks, path.blocks()));
         return why.line(Action.PIN, hold.id(), last, block, end.get().blocks);
     }
 
     /** Who was taken before it for being heavier, where that may be why it has no room. */
     private String behind(Hold hold) {
-        return in.holds().stream()
+        return wishes.holds().stream()
                 .filter(other -> other.weight() > hold.weight() && !other.automatic())
                 .filter(other -> other.state() == HoldState.HELD || pinnedByThisPlan(other))
                 .max(Comparator.comparingInt(Hold::weight))
@@ -302,13 +314,13 @@ public final class Planner {
         if (hold.request().tokens().isEmpty()) {
             return wait(hold, Reason.NOT_CACHED, waits + "; with its tokens the sidecar could store it by itself");
         }
-        if (primes || in.notPrimed().isPresent()) {
+        if (primes || means.notPrimed().isPresent()) {
             return wait(
                     hold,
                     Reason.NOT_CACHED,
-                    waits + in.notPrimed().map(why -> "; " + why).orElse(""));
+                    waits + means.notPrimed().map(why -> "; " + why).orElse(""));
         }
-        if (hold.request().largestToken() > in.largestToken()) {
+        if (hold.request().largestToken() > cache.largestToken()) {
             return wait(
                     hold,
                     Reason.NOT_CACHED,
@@ -316,13 +328,13 @@ public final class Planner {
                             + hold.request().largestToken() + " before the engine has shown one as large, since an id"
                             + " outside its vocabulary can end an engine");
         }
-        long cost = hold.request().blocks() * in.blockTokens();
+        long cost = hold.request().blocks() * cache.blockTokens();
         if (planned + cost > bound) {
             return wait(
                     hold,
                     Reason.NO_ROOM,
                     waits + "; the sidecar does not store it by itself, since there is no room to pin its " + cost
-                            + " tokens: " + in.budget().newWhy());
+                            + " tokens: " + limits.budget().newWhy());
         }
         primes = true;
         return new Why(Reason.STORED_BY_US, "not in the cache: the sidecar sends it alone, by a request of its own")
@@ -336,33 +348,33 @@ public final class Planner {
     private Optional<End> end(HoldRequest path) {
         int blocks = path.blocks();
         long last = path.block(blocks - 1);
-        if (in.ranks().several()) {
+        if (cache.ranks().several()) {
             return onRanks(last);
         }
-        if (!in.traits().needs(Need.INSERTION_END) || in.tree().endedInsertion(last)) {
+        if (!means.traits().needs(Need.INSERTION_END) || cache.tree().endedInsertion(last)) {
             return Optional.of(new End(last, blocks));
         }
         Optional<End> over = over(last);
         if (over.isPresent()) {
             return over;
         }
-        int clipped = in.tree().insertionEnd(path, blocks);
+        int clipped = cache.tree().insertionEnd(path, blocks);
         return clipped == 0 ? Optional.empty() : Optional.of(new End(path.block(clipped - 1), clipped));
     }
 
     /** The end of the shortest living path over a prefix. */
     private Optional<End> over(long last) {
-        if (in.ranks().several()) {
+        if (cache.ranks().several()) {
             return onRanks(last);
         }
-        OptionalLong end = in.prefixes().shortestPathOver(last);
+        OptionalLong end = cache.prefixes().shortestPathOver(last);
         return end.isEmpty()
                 ? Optional.empty()
-                : Optional.of(new End(end.getAsLong(), in.tree().depth(end.getAsLong())));
+                : Optional.of(new End(end.getAsLong(), cache.tree().depth(end.getAsLong())));
     }
 
     private Optional<End> onRanks(long last) {
-        return new RankEnds(in.tree(), in.ranks(), last, Set.of())
+        return new RankEnds(cache.tree(), cache.ranks(), last, Set.of())
                 .next()
                 .map(end -> new End(end.block(), end.blocks()));
     }
@@ -370,10 +382,10 @@ public final class Planner {
     /** Returns true if all of a prefix could be pinned of which a part is. */
     private boolean whole(HoldRequest path) {
         int blocks = path.blocks();
-        return in.tree().match(path) == blocks
+        return cache.tree().match(path) == blocks
                 && end(path)
                         .filter(end -> end.blocks >= blocks
-                                && !in.leaving().contains(end.block)
+                                && !limits.leaving().contains(end.block)
                                 && exceeds(end.block).isEmpty())
                         .isPresent();
     }
@@ -385,16 +397,16 @@ public final class Planner {
     /** A bound that is not known takes nothing away. */
     private boolean stays(long last) {
         return selected(last)
-                || (in.automaticHolds() && in.budget().automaticUnknown().isPresent());
+                || (automatic.on() && limits.budget().automaticUnknown().isPresent());
     }
 
     private Why whyNot(long last) {
         return selection
                 .map(set -> set.whyNot(last))
-                .orElseGet(() -> in.budget()
+                .orElseGet(() -> limits.budget()
                         .automaticUnknown()
                         .map(why -> new Why(Reason.AUTOMATIC_UNKNOWN, "no automatic hold: " + why))
-                        .orElseGet(() -> new Why(Reason.AUTOMATIC_OFF, AutomaticHolds.off(in.traits()))));
+                        .orElseGet(() -> new Why(Reason.AUTOMATIC_OFF, AutomaticHolds.off(means.traits()))));
     }
 
     public static String pinReason(BackendTraits traits, int end, int wanted) {
@@ -411,77 +423,77 @@ public final class Planner {
     }
 
     private Optional<Why> never(HoldRequest path, long last) {
-        if (in.capabilities()
+        if (means.capabilities()
                 .filter(found -> !found.canPin() && !found.passing())
                 .isPresent()) {
             return Optional.of(new Why(
                     Reason.CANNOT,
-                    "this engine cannot pin: " + in.capabilities().get().why()));
+                    "this engine cannot pin: " + means.capabilities().get().why()));
         }
-        if (in.traits().needs(Need.UNAMBIGUOUS_HASH) && in.tree().ambiguous(last)) {
+        if (means.traits().needs(Need.UNAMBIGUOUS_HASH) && cache.tree().ambiguous(last)) {
             return Optional.of(new Why(
                     Reason.AMBIGUOUS,
                     "the hash of its last block may name two blocks of the engine (a salt or a LoRA is in use):"
                             + " such a pin could not be taken back safely"));
         }
-        long most = in.capacityTokens() - BudgetRule.slack(in.capacityTokens(), in.blockTokens());
-        long wanted = path.blocks() * in.blockTokens();
-        if (in.capacityTokens() > 0 && wanted > most) {
+        long most = cache.capacityTokens() - BudgetRule.slack(cache.capacityTokens(), cache.blockTokens());
+        long wanted = path.blocks() * cache.blockTokens();
+        if (cache.capacityTokens() > 0 && wanted > most) {
             return Optional.of(new Why(
                     Reason.NEVER_FITS,
-                    "its " + wanted + " tokens never fit: the engine's cache has " + in.capacityTokens()));
+                    "its " + wanted + " tokens never fit: the engine's cache has " + cache.capacityTokens()));
         }
         return Optional.empty();
     }
 
     private Optional<Why> hindrance() {
-        if (in.hindrance().isPresent()) {
-            return in.hindrance().map(why -> new Why(Reason.NOTHING_NEW, why));
+        if (means.hindrance().isPresent()) {
+            return means.hindrance().map(why -> new Why(Reason.NOTHING_NEW, why));
         }
-        if (in.capabilities().filter(Capabilities::passing).isPresent()) {
-            return in.capabilities()
+        if (means.capabilities().filter(Capabilities::passing).isPresent()) {
+            return means.capabilities()
                     .map(found -> new Why(Reason.NOT_NOW, "this engine cannot pin now: " + found.why()));
         }
-        return in.budget().hardUnknown().map(why -> new Why(Reason.BOUND_UNKNOWN, "nothing new is pinned: " + why));
+        return limits.budget().hardUnknown().map(why -> new Why(Reason.BOUND_UNKNOWN, "nothing new is pinned: " + why));
     }
 
     private Optional<Why> exceeds(long block) {
         long cost = cost(block);
-        if (planned + cost > bound && in.budget().noRoom().isPresent()) {
-            return in.budget().noRoom().map(why -> new Why(Reason.NO_ROOM, why));
+        if (planned + cost > bound && limits.budget().noRoom().isPresent()) {
+            return limits.budget().noRoom().map(why -> new Why(Reason.NO_ROOM, why));
         }
         if (planned + cost > bound) {
             return Optional.of(new Why(
                     Reason.NO_ROOM,
                     "no room: " + planned + " tokens are pinned, it needs " + cost
                             + " more, and the bound is " + bound + ": "
-                            + in.budget().newWhy()
+                            + limits.budget().newWhy()
                             + whatStays()));
         }
         return Optional.empty();
     }
 
     private String whatStays() {
-        if (in.traits().endsInTime()) {
+        if (means.traits().endsInTime()) {
             return "; what was held before cannot be released, so it counts until its time has run out";
         }
-        return in.traits().releasable()
+        return means.traits().releasable()
                 ? ""
                 : "; what was held before cannot be released, so it counts until the engine has evicted it";
     }
 
     private long cost(long block) {
-        return in.tree().unpinnedBlocks(block) * in.blockTokens();
+        return cache.tree().unpinnedBlocks(block) * cache.blockTokens();
     }
 
     /** Returns the holds to release so that what stays fits the hard bound; none while that is unknown. */
     private Set<Long> aboveBound() {
         Set<Long> chosen = new HashSet<>();
-        if (!in.budget().knowsHard()) {
+        if (!limits.budget().knowsHard()) {
             return chosen;
         }
         Map<Long, Integer> holdsOn = new HashMap<>();
-        List<Hold> order = in.holds().stream()
+        List<Hold> order = wishes.holds().stream()
                 .filter(hold -> hold.state() == HoldState.HELD)
                 .sorted(Comparator.comparing(Hold::automatic)
                         .thenComparing(Comparator.comparingInt(Hold::weight).reversed())
@@ -489,14 +501,15 @@ public final class Planner {
                         .reversed())
                 .toList();
         order.forEach(hold -> ends(hold).forEach(block -> holdsOn.merge(block, 1, Integer::sum)));
-        Set<Long> goneAnyway = new LinkedHashSet<>(in.freeing());
-        goneAnyway.removeIf(block -> !in.tree().pinned(block));
-        for (Hold hold : in.holds()) {
+        Set<Long> goneAnyway = new LinkedHashSet<>(limits.freeing());
+        goneAnyway.removeIf(block -> !cache.tree().pinned(block));
+        for (Hold hold : wishes.holds()) {
             // The unpin of what is leaving was asked already: whether that frees anything, freeing() knows.
             if (hold.state() == HoldState.EXPIRING && hold.pinnedBlocks() > 0) {
                 ends(hold).stream()
-                        .filter(block ->
-                                !in.leaving().contains(block) && in.tree().pinned(block) && !holdsOn.containsKey(block))
+                        .filter(block -> !limits.leaving().contains(block)
+                                && cache.tree().pinned(block)
+                                && !holdsOn.containsKey(block))
                         .forEach(goneAnyway::add);
             }
         }
@@ -505,42 +518,42 @@ public final class Planner {
         List<Integer> after = new ArrayList<>(Collections.nCopies(goes.size(), 0));
         for (int i = 0; i < order.size(); i++) {
             for (long block : ends(order.get(i))) {
-                if (holdsOn.merge(block, -1, Integer::sum) == 0 && in.tree().pinned(block)) {
+                if (holdsOn.merge(block, -1, Integer::sum) == 0 && cache.tree().pinned(block)) {
                     goes.add(block);
                     after.add(i + 1);
                 }
             }
         }
         // Blocks that are pinned outside the tree (left over from an earlier life) cannot be freed by any choice here.
-        long blockTokens = Math.max(1, in.blockTokens());
-        long outside = in.budget().pinnedTokens() - in.tree().pinnedBlocks() * in.blockTokens();
-        long most = Math.floorDiv(in.budget().hardTokens() - outside, blockTokens);
-        int enough =
-                in.tree().pathsToUnpin(goes.stream().mapToLong(Long::longValue).toArray(), goneAnyway.size(), most);
+        long blockTokens = Math.max(1, cache.blockTokens());
+        long outside = limits.budget().pinnedTokens() - cache.tree().pinnedBlocks() * cache.blockTokens();
+        long most = Math.floorDiv(limits.budget().hardTokens() - outside, blockTokens);
+        int enough = cache.tree()
+                .pathsToUnpin(goes.stream().mapToLong(Long::longValue).toArray(), goneAnyway.size(), most);
         order.stream().limit(enough == 0 ? 0 : after.get(enough - 1)).forEach(hold -> chosen.add(hold.id()));
         return chosen;
     }
 
     private Set<Long> ends(Hold hold) {
-        return in.ranks().ends().getOrDefault(hold.id(), Set.of(hold.lastBlock()));
+        return cache.ranks().ends().getOrDefault(hold.id(), Set.of(hold.lastBlock()));
     }
 
     private void candidates() {
-        long id = in.nextHoldId();
+        long id = moment.nextHoldId();
         Optional<Why> hindrance = hindrance();
         Set<Long> known = new HashSet<>();
-        in.holds().forEach(hold -> known.add(hold.end()));
-        for (SharedPrefix prefix : in.candidates()) {
+        wishes.holds().forEach(hold -> known.add(hold.end()));
+        for (SharedPrefix prefix : automatic.candidates()) {
             long last = prefix.lastBlock();
-            if (known.contains(last) || in.tree().pinned(last)) {
+            if (known.contains(last) || cache.tree().pinned(last)) {
                 continue;
             }
-            if (isMeasuring() && !prefix.isSeldomUsed(in.window())) {
-                lines.add(in.letGo().get().line(Action.WAIT, 0, last, 0, prefix.blocks()));
+            if (isMeasuring() && !prefix.isSeldomUsed(wishes.window())) {
+                lines.add(wishes.letGo().get().line(Action.WAIT, 0, last, 0, prefix.blocks()));
                 continue;
             }
             Optional<End> end =
-                    in.traits().needs(Need.INSERTION_END) ? over(last) : Optional.of(new End(last, prefix.blocks()));
+                    means.traits().needs(Need.INSERTION_END) ? over(last) : Optional.of(new End(last, prefix.blocks()));
             Optional<Why> why = hindrance.isPresent() ? hindrance : whyNotNow(last, end);
             if (why.isPresent()) {
                 lines.add(why.get().line(Action.WAIT, 0, last, 0, prefix.blocks()));
@@ -550,19 +563,19 @@ public final class Planner {
                 known.add(last);
             }
         }
-        if (in.letGo().isEmpty()) {
+        if (wishes.letGo().isEmpty()) {
             ranked(id, known, hindrance);
         }
     }
 
     private void ranked(long firstId, Set<Long> known, Optional<Why> hindrance) {
         long id = firstId;
-        for (RankedPrefix prefix : in.ranking().chosen()) {
+        for (RankedPrefix prefix : automatic.ranking().chosen()) {
             long last = prefix.lastBlock();
-            if (id - firstId == in.ranking().mayBegin()) {
+            if (id - firstId == automatic.ranking().mayBegin()) {
                 return;
             }
-            if (known.contains(last) || in.tree().pinned(last) || !selected(last)) {
+            if (known.contains(last) || cache.tree().pinned(last) || !selected(last)) {
                 continue;
             }
             Optional<End> end = end(prefix);
@@ -585,32 +598,35 @@ public final class Planner {
 
     private Optional<End> end(RankedPrefix prefix) {
         long last = prefix.lastBlock();
-        return !in.traits().needs(Need.INSERTION_END) || in.tree().endedInsertion(last)
+        return !means.traits().needs(Need.INSERTION_END) || cache.tree().endedInsertion(last)
                 ? Optional.of(new End(last, prefix.blocks()))
                 : over(last);
     }
 
     private Optional<Why> whyNotNow(RankedPrefix prefix, Optional<End> end) {
         long last = prefix.lastBlock();
-        if (!in.tree().resident(last) || in.tree().depth(last) == 0) {
+        if (!cache.tree().resident(last) || cache.tree().depth(last) == 0) {
             return Optional.of(new Why(Reason.NOT_CACHED, "ranks high, and left the cache just now"));
         }
         if (end.isEmpty()) {
             return Optional.of(
                     new Why(Reason.NO_END, "ranks high, and the engine can only pin where a request's blocks end"));
         }
-        if (in.traits().needs(Need.UNAMBIGUOUS_HASH) && in.tree().ambiguous(end.get().block)) {
+        if (means.traits().needs(Need.UNAMBIGUOUS_HASH) && cache.tree().ambiguous(end.get().block)) {
             return Optional.of(new Why(
                     Reason.AMBIGUOUS, "ranks high, and the hash of its last block may name two blocks of the engine"));
         }
-        return in.leaving().contains(end.get().block) ? Optional.of(UNPIN_UNDER_WAY) : exceeds(end.get().block);
+        return limits.leaving().contains(end.get().block) ? Optional.of(UNPIN_UNDER_WAY) : exceeds(end.get().block);
     }
 
     private Why ranked(RankedPrefix prefix, End end) {
         return new Why(
                 Reason.RANKED,
-                prefix.said() + "; " + in.ranking().evidence().said()
-                        + in.saving().said(prefix.blocks() * in.blockTokens()).orElse("")
+                prefix.said() + "; " + automatic.ranking().evidence().said()
+                        + automatic
+                                .saving()
+                                .said(prefix.blocks() * cache.blockTokens())
+                                .orElse("")
                         + beyond(end, prefix.blocks()));
     }
 
@@ -625,17 +641,17 @@ public final class Planner {
         if (!selected(last)) {
             return Optional.of(whyNot(last));
         }
-        if (in.traits().needs(Need.TOKENS) && !in.prefixes().tokensKnown(last)) {
+        if (means.traits().needs(Need.TOKENS) && !cache.prefixes().tokensKnown(last)) {
             return Optional.of(new Why(
                     Reason.TOKENS_UNKNOWN,
                     "worth a hold, and this backend sends the prefix itself, whose tokens are not known: it is"
                             + " held once all of it was stored again"));
         }
-        if (!in.tree().resident(last)) {
+        if (!cache.tree().resident(last)) {
             return Optional.of(new Why(
                     Reason.NOT_CACHED, "worth a hold, and not in the cache now: it is pinned when it is stored again"));
         }
-        if (in.tree().depth(last) == 0) {
+        if (cache.tree().depth(last) == 0) {
             return Optional.of(new Why(
                     Reason.BEGINNING_UNKNOWN,
                     "worth a hold, and what comes before its last block is not known, since events were lost:"
@@ -647,24 +663,25 @@ public final class Planner {
                     "worth a hold, and the engine can only pin where a request's blocks end: it is pinned with"
                             + " the next request that goes on from it"));
         }
-        if (in.leaving().contains(end.get().block)) {
+        if (limits.leaving().contains(end.get().block)) {
             return Optional.of(UNPIN_UNDER_WAY);
         }
         return exceeds(end.get().block);
     }
 
     private Why shared(long last, End end) {
-        Optional<SharedPrefix> known = in.prefixes().find(last);
+        Optional<SharedPrefix> known = cache.prefixes().find(last);
         String said = known.map(prefix -> "shared by " + prefix.requests() + " requests and lost "
                                 + (prefix.losses() == 1 ? "once" : prefix.losses() + " times"))
                         .orElse("shared by several requests")
-                + known.flatMap(prefix -> in.saving().said(tokens(prefix))).orElse("")
+                + known.flatMap(prefix -> automatic.saving().said(tokens(prefix)))
+                        .orElse("")
                 + known.map(prefix -> beyond(end, prefix.blocks())).orElse("");
         return new Why(Reason.SHARED_AND_LOST, said);
     }
 
     private long tokens(SharedPrefix prefix) {
-        return prefix.blocks() * in.blockTokens();
+        return prefix.blocks() * cache.blockTokens();
     }
 
     private void unpin(Hold hold, Why why) {

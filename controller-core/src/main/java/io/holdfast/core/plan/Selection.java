@@ -1,6 +1,7 @@
 package io.holdfast.core.plan;
 
 import io.holdfast.core.backend.BackendTraits.Need;
+import io.holdfast.core.budget.Budget;
 import io.holdfast.core.budget.BudgetRule;
 import io.holdfast.core.hold.Hold;
 import io.holdfast.core.hold.HoldState;
@@ -44,8 +45,13 @@ final class Selection {
     private static final double STAYS = 1.5;
     private static final int MOST = 64;
 
-    private final PlanInput in;
-    private final Map<Long, Hold> automatic = new HashMap<>();
+    private final PlanInput.Cache cache;
+    private final PlanInput.Means means;
+    private final Budget budget;
+    private final List<Hold> holds;
+    private final PlanInput.Automatic automatic;
+    private final long nowNanos;
+    private final Map<Long, Hold> automaticHolds = new HashMap<>();
     private final Set<Long> requested = new HashSet<>();
     private final Set<Long> chosen = new LinkedHashSet<>();
     private final List<Choice> order = new ArrayList<>();
@@ -58,7 +64,12 @@ final class Selection {
     private record Choice(SharedPrefix prefix, long costBlocks) {}
 
     private Selection(PlanInput in) {
-        this.in = in;
+        this.cache = in.cache();
+        this.means = in.means();
+        this.budget = in.limits().budget();
+        this.holds = in.wishes().holds();
+        this.automatic = in.automatic();
+        this.nowNanos = in.moment().nowNanos();
     }
 
     static Selection of(PlanInput in) {
@@ -79,7 +90,7 @@ final class Selection {
     Why whyNot(long lastBlock) {
         for (SharedPrefix prefix : savingTooLittle) {
             if (prefix.lastBlock() == lastBlock) {
-                return new Why(Reason.SAVES_TOO_LITTLE, in.saving().tooLittle(tokens(prefix.blocks())));
+                return new Why(Reason.SAVES_TOO_LITTLE, automatic.saving().tooLittle(tokens(prefix.blocks())));
             }
         }
         for (SharedPrefix prefix : usedTooRarely) {
@@ -88,19 +99,20 @@ final class Selection {
                         Reason.USED_TOO_RARELY,
                         "its uses come " + seconds(prefix.gapNanos())
                                 + " apart, and an automatic hold waits for one at most "
-                                + seconds(in.longestLease().toNanos()) + ", 12 times automaticLeaseSeconds: a larger"
+                                + seconds(automatic.longestLease().toNanos())
+                                + ", 12 times automaticLeaseSeconds: a larger"
                                 + " number spans them, or a requested hold with a lease of its own");
             }
         }
         for (Choice choice : order) {
             if (choice.prefix.lastBlock() == lastBlock) {
-                long alone = Math.max(0, in.budget().automaticBesideReserve() - othersTokens);
+                long alone = Math.max(0, budget.automaticBesideReserve() - othersTokens);
                 if (tokens(choice.costBlocks) > Math.min(alone, bound(Set.of(lastBlock)))) {
                     return new Why(
                             Reason.NO_ROOM_AUTOMATIC,
                             "automatic holds have no room for its " + tokens(choice.costBlocks) + " tokens"
                                     + (othersTokens == 0 ? "" : " beside requested holds of " + othersTokens)
-                                    + ": " + in.budget().automaticWhy() + "; a larger share allows it, and a requested"
+                                    + ": " + budget.automaticWhy() + "; a larger share allows it, and a requested"
                                     + " hold is not bound by it");
                 }
                 return new Why(
@@ -108,11 +120,11 @@ final class Selection {
                         "no room for it among automatic holds: it takes " + tokens(choice.costBlocks)
                                 + " tokens, hotter prefixes take " + chosenTokens + ", requested holds " + othersTokens
                                 + ", and " + bound(chosen) + " may be held: "
-                                + in.budget().automaticWhy());
+                                + budget.automaticWhy());
             }
         }
-        if (in.candidates().stream().noneMatch(prefix -> prefix.lastBlock() == lastBlock)) {
-            return in.ranking().whyNot();
+        if (automatic.candidates().stream().noneMatch(prefix -> prefix.lastBlock() == lastBlock)) {
+            return automatic.ranking().whyNot();
         }
         return new Why(Reason.HOTTER_FIRST, "more than " + MOST + " hotter prefixes are worth a hold");
     }
@@ -120,9 +132,9 @@ final class Selection {
     private void look() {
         long requestedBlocks = 0;
         long automaticBlocks = 0;
-        for (Hold hold : in.holds()) {
+        for (Hold hold : holds) {
             if (hold.automatic()) {
-                automatic.put(hold.end(), hold);
+                automaticHolds.put(hold.end(), hold);
                 automaticBlocks += hold.pinnedBlocks();
             } else if (hold.state() == HoldState.HELD) {
                 requested.add(hold.end());
@@ -131,19 +143,19 @@ final class Selection {
         }
         // Paths that overlap are counted twice on one side or the other: the larger number errs on the side of the
         // engine.
-        othersTokens = Math.max(tokens(requestedBlocks), in.budget().pinnedTokens() - tokens(automaticBlocks));
+        othersTokens = Math.max(tokens(requestedBlocks), budget.pinnedTokens() - tokens(automaticBlocks));
     }
 
     private void order() {
-        in.candidates().stream().filter(this::savesTooLittle).forEach(savingTooLittle::add);
-        in.candidates().stream()
-                .filter(prefix -> prefix.gapNanos() > in.longestLease().toNanos())
+        automatic.candidates().stream().filter(this::savesTooLittle).forEach(savingTooLittle::add);
+        automatic.candidates().stream()
+                .filter(prefix -> prefix.gapNanos() > automatic.longestLease().toNanos())
                 .forEach(usedTooRarely::add);
-        List<SharedPrefix> left = new ArrayList<>(in.candidates().stream()
+        List<SharedPrefix> left = new ArrayList<>(automatic.candidates().stream()
                 .filter(prefix -> !savingTooLittle.contains(prefix) && !usedTooRarely.contains(prefix))
                 .filter(prefix -> !isPutOff(prefix))
-                .filter(prefix ->
-                        automatic.containsKey(prefix.lastBlock()) || !in.tree().pinned(prefix.lastBlock()))
+                .filter(prefix -> automaticHolds.containsKey(prefix.lastBlock())
+                        || !cache.tree().pinned(prefix.lastBlock()))
                 .sorted(Comparator.comparingDouble((SharedPrefix prefix) -> prefix.heat() * prefix.blocks())
                         .reversed())
                 .limit(MOST)
@@ -166,18 +178,18 @@ final class Selection {
     }
 
     private boolean savesTooLittle(SharedPrefix prefix) {
-        return in.saving().isTooLittle(tokens(prefix.blocks()), isHeld(prefix));
+        return automatic.saving().isTooLittle(tokens(prefix.blocks()), isHeld(prefix));
     }
 
     private boolean isHeld(SharedPrefix prefix) {
-        Hold hold = automatic.get(prefix.lastBlock());
+        Hold hold = automaticHolds.get(prefix.lastBlock());
         return hold != null && hold.state() == HoldState.HELD;
     }
 
     /** Its room is for others until it may be held again. */
     private boolean isPutOff(SharedPrefix prefix) {
-        Hold hold = automatic.get(prefix.lastBlock());
-        return hold != null && hold.waits() && in.nowNanos() < hold.retryNanos();
+        Hold hold = automaticHolds.get(prefix.lastBlock());
+        return hold != null && hold.waits() && nowNanos < hold.retryNanos();
     }
 
     private double worth(SharedPrefix prefix, int above) {
@@ -193,7 +205,7 @@ final class Selection {
             if (known != null) {
                 return known.blocks();
             }
-            above = in.prefixes()
+            above = cache.prefixes()
                     .find(above.getAsLong())
                     .map(SharedPrefix::above)
                     .orElse(OptionalLong.empty());
@@ -207,14 +219,15 @@ final class Selection {
     }
 
     private long heldBlocks(long last, int blocks) {
-        Hold hold = automatic.get(last);
+        Hold hold = automaticHolds.get(last);
         if (hold != null && hold.pinnedBlocks() > 0) {
             return hold.pinnedBlocks();
         }
-        OptionalLong path = in.traits().needs(Need.INSERTION_END) && !in.tree().endedInsertion(last)
-                ? in.prefixes().shortestPathOver(last)
-                : OptionalLong.empty();
-        return path.isPresent() ? Math.max(blocks, in.tree().depth(path.getAsLong())) : blocks;
+        OptionalLong path =
+                means.traits().needs(Need.INSERTION_END) && !cache.tree().endedInsertion(last)
+                        ? cache.prefixes().shortestPathOver(last)
+                        : OptionalLong.empty();
+        return path.isPresent() ? Math.max(blocks, cache.tree().depth(path.getAsLong())) : blocks;
     }
 
     private void choose() {
@@ -258,14 +271,14 @@ final class Selection {
     }
 
     private void addRanked() {
-        for (RankedPrefix prefix : in.ranking().chosen()) {
+        for (RankedPrefix prefix : automatic.ranking().chosen()) {
             long last = prefix.lastBlock();
-            boolean held = automatic.containsKey(last);
+            boolean held = automaticHolds.containsKey(last);
             long adds = tokens(prefix.adds() + heldBlocks(last, prefix.blocks()) - prefix.blocks());
             if (!chosen.contains(last)
-                    && (held || !in.tree().pinned(last))
-                    && !in.saving().isTooLittle((long) (prefix.chance() * tokens(prefix.blocks())), held)
-                    && othersTokens + chosenTokens + adds <= in.budget().automaticBesideReserve()) {
+                    && (held || !cache.tree().pinned(last))
+                    && !automatic.saving().isTooLittle((long) (prefix.chance() * tokens(prefix.blocks())), held)
+                    && othersTokens + chosenTokens + adds <= budget.automaticBesideReserve()) {
                 chosen.add(last);
                 chosenTokens += adds;
             }
@@ -273,7 +286,7 @@ final class Selection {
     }
 
     private boolean isThere(Choice choice) {
-        return in.tree().resident(choice.prefix.lastBlock());
+        return cache.tree().resident(choice.prefix.lastBlock());
     }
 
     private Set<Long> ends(int run) {
@@ -283,19 +296,19 @@ final class Selection {
     }
 
     private boolean fits(long tokens, Set<Long> ends) {
-        return othersTokens + tokens <= in.budget().automaticBesideReserve() && othersTokens + tokens <= bound(ends);
+        return othersTokens + tokens <= budget.automaticBesideReserve() && othersTokens + tokens <= bound(ends);
     }
 
     /** Returns the most that may be held when these are. */
     private long bound(Set<Long> ends) {
         Set<Long> held = new HashSet<>(requested);
         held.addAll(ends);
-        if (!in.budget().leavesRoom()) {
-            return in.budget().automaticBesideReserve();
+        if (!budget.leavesRoom()) {
+            return budget.automaticBesideReserve();
         }
-        long need = tokens(in.prefixes().needBeside(held).orElse(0));
-        long reserve = in.budget().room() - BudgetRule.RESERVED_PROMPTS * need;
-        return Math.max(0, Math.min(in.budget().automaticBesideReserve(), reserve));
+        long need = tokens(cache.prefixes().needBeside(held).orElse(0));
+        long reserve = budget.room() - BudgetRule.RESERVED_PROMPTS * need;
+        return Math.max(0, Math.min(budget.automaticBesideReserve(), reserve));
     }
 
     private static String seconds(long nanos) {
@@ -303,6 +316,6 @@ final class Selection {
     }
 
     private long tokens(long blocks) {
-        return blocks * in.blockTokens();
+        return blocks * cache.blockTokens();
     }
 }

@@ -16,6 +16,7 @@ import io.holdfast.core.cost.PrefillCost;
 import io.holdfast.core.hold.Hold;
 import io.holdfast.core.hold.HoldOrigin;
 import io.holdfast.core.hold.HoldRequest;
+import io.holdfast.core.hold.Lease;
 import io.holdfast.core.index.CacheTraits;
 import io.holdfast.core.index.EngineBlocks;
 import io.holdfast.core.index.StoredBlocks;
@@ -807,27 +808,12 @@ final class PlannerTest {
                 new Observed(prompts, OptionalLong.of(prompts.p90()), PromptSizes.Facts.NONE, foreign, true, running);
         Budget budget = BudgetRule.compute(settings, readings, observed, tree.pinnedBlocks() + outside, true, 0);
         Plan plan = Planner.plan(new PlanInput(
-                1,
-                0,
-                tree,
-                budget,
-                random.nextInt(8) == 0,
-                true,
-                capacity,
-                blockTokens,
-                Optional.empty(),
-                HARD,
-                Optional.of(ABLE),
-                Optional.empty(),
-                Optional.of("nothing is sent"),
-                Long.MAX_VALUE,
-                leaving,
-                freeing,
-                holds,
-                prefixes,
-                candidates,
-                UNKNOWN,
-                100));
+                new PlanInput.Moment(1, 0, 100),
+                new PlanInput.Cache(tree, prefixes, capacity, blockTokens, Long.MAX_VALUE),
+                new PlanInput.Means(HARD, Optional.of(ABLE), Optional.empty(), Optional.of("nothing is sent")),
+                new PlanInput.Limits(budget, random.nextInt(8) == 0, leaving, freeing),
+                new PlanInput.Wishes(holds, Optional.empty(), Duration.ZERO),
+                new PlanInput.Automatic(true, candidates, Lease.LONGEST, Ranking.NONE, UNKNOWN)));
 
         int pins = 0;
         long pinnedBefore = tree.pinnedBlocks();
@@ -891,31 +877,12 @@ final class PlannerTest {
         Budget budget =
                 new Budget(hard, Math.min(hard, forNewPins), automatic, tree.pinnedBlocks() * 16L, 0, terms, List.of());
         return Planner.plan(new PlanInput(
-                1,
-                0,
-                tree,
-                budget,
-                stalled,
-                true,
-                20_000,
-                16,
-                hindrance,
-                traits,
-                capabilities,
-                letGo,
-                Duration.ofMinutes(5),
-                notPrimed,
-                largestToken,
-                leaving,
-                freeing,
-                holds,
-                prefixes,
-                candidates,
-                Duration.ofHours(1),
-                ranking,
-                saving,
-                100,
-                Ranks.ONE));
+                new PlanInput.Moment(1, 0, 100),
+                new PlanInput.Cache(tree, prefixes, 20_000, 16, largestToken),
+                new PlanInput.Means(traits, capabilities, hindrance, notPrimed),
+                new PlanInput.Limits(budget, stalled, leaving, freeing),
+                new PlanInput.Wishes(holds, letGo, Duration.ofMinutes(5)),
+                new PlanInput.Automatic(true, candidates, Duration.ofHours(1), ranking, saving)));
     }
 
     private static Budget.Term term(String name, long tokens, Optional<String> unknown) {

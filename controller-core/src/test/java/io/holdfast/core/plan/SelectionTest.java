@@ -255,28 +255,14 @@ final class SelectionTest {
                         new Budget.Term(roomTerm, OptionalLong.of(room), ""),
                         new Budget.Term("operator's share", OptionalLong.of(share), "")),
                 List.of());
+        Saving unmeasured = new Saving(new PrefillCost.Unknown(0, "no measurement"), Duration.ZERO);
         return Selection.of(new PlanInput(
-                        1,
-                        0,
-                        tree,
-                        budget,
-                        false,
-                        true,
-                        24_576,
-                        BLOCK,
-                        Optional.empty(),
-                        TRAITS,
-                        Optional.empty(),
-                        Optional.empty(),
-                        Optional.of("nothing is sent"),
-                        Long.MAX_VALUE,
-                        Set.of(),
-                        Set.of(),
-                        holds,
-                        prefixes,
-                        candidates,
-                        new Saving(new PrefillCost.Unknown(0, "no measurement"), Duration.ZERO),
-                        1))
+                        new PlanInput.Moment(1, 0, 1),
+                        new PlanInput.Cache(tree, prefixes, 24_576, BLOCK, Long.MAX_VALUE),
+                        new PlanInput.Means(TRAITS, Optional.empty(), Optional.empty(), Optional.of("nothing is sent")),
+                        new PlanInput.Limits(budget, false, Set.of(), Set.of()),
+                        new PlanInput.Wishes(holds, Optional.empty(), Duration.ZERO),
+                        new PlanInput.Automatic(true, candidates, Lease.LONGEST, Ranking.NONE, unmeasured)))
                 .chosen();
     }
 

@@ -10,6 +10,7 @@ import io.holdfast.core.pin.LedgerLine.Entry;
 import io.holdfast.core.pin.LedgerLine.Pause;
 import io.holdfast.core.pin.LedgerLine.Step;
 import io.holdfast.core.pin.PinsView;
+import io.holdfast.core.pin.UnpinAnswer;
 import io.holdfast.sidecar.engine.EngineCalls.Call;
 import io.holdfast.sidecar.engine.EngineCalls.PinKey;
 import java.util.ArrayList;
@@ -101,6 +102,7 @@ public final class EmergencyRelease {
         State state = State.NEW;
         long dueNanos;
         long mayArriveUntilNanos = Long.MIN_VALUE;
+        long askedNanos;
         int attempts;
         String why = "";
         boolean unreleasable;
@@ -392,41 +394,31 @@ public final class EmergencyRelease {
 
     private void decide(PinKey key, Work work, Backend backend, Call last) {
         Outcome.Kind came = kind(last.outcome());
-        switch (last.kind()) {
-            case PIN -> {
-                switch (came) {
-                    case REJECTED, MISSING, NOT_SENT -> gone(work);
-                    case DEFERRED -> {
-                        work.mayArriveUntilNanos = clock.getAsLong() + ARRIVAL_MILLIS * 1_000_000;
-                        unpin(key, work, backend);
-                    }
-                    case ACCEPTED -> unpin(key, work, backend);
-                    // Somewhere it may have gone astray, and then an unpin could hurt the engine.
-                    case CLIPPED -> unsure(work);
+        if (last.kind() == Call.Kind.PIN) {
+            switch (came) {
+                case REJECTED, MISSING, NOT_SENT -> gone(work);
+                case DEFERRED -> {
+                    work.mayArriveUntilNanos = clock.getAsLong() + ARRIVAL_MILLIS * 1_000_000;
+                    unpin(key, work, backend);
                 }
+                case ACCEPTED -> unpin(key, work, backend);
+                // Somewhere it may have gone astray, and then an unpin could hurt the engine.
+                case CLIPPED -> unsure(work);
             }
-            case UNPIN -> {
-                switch (came) {
-                    case ACCEPTED -> gone(work);
-                    case MISSING -> {
-                        if (has(work, Step.PINNING)) {
-                            work.mayArriveUntilNanos = clock.getAsLong() + ARRIVAL_MILLIS * 1_000_000;
-                            put(work, State.WAITING, ARRIVAL_MILLIS, "its pin may still arrive");
-                            work.attempts = 1;
-                        } else {
-                            gone(work);
-                        }
-                    }
-                    case CLIPPED, DEFERRED -> {
-                        if (backend.traits().unpinsOnce()) {
-                            unsure(work);
-                        } else {
-                            unpin(key, work, backend);
-                        }
-                    }
-                    case REJECTED, NOT_SENT -> unpin(key, work, backend);
-                }
+            return;
+        }
+        boolean mightArrive = came == Outcome.Kind.MISSING && has(work, Step.PINNING);
+        // The controller may have asked for several at once, and which of them were found is not known.
+        Outcome.Kind answer = came == Outcome.Kind.CLIPPED ? Outcome.Kind.DEFERRED : came;
+        switch (UnpinAnswer.to(answer, backend.traits(), mightArrive)) {
+            case GONE -> gone(work);
+            case ONCE_IT_HAS_ARRIVED -> {
+                work.mayArriveUntilNanos = clock.getAsLong() + ARRIVAL_MILLIS * 1_000_000;
+                work.attempts = 1;
+                waitForArrival(work);
             }
+            case AGAIN, REFUSED -> unpin(key, work, backend);
+            case UNSURE -> unsure(work);
         }
     }
 
@@ -438,6 +430,7 @@ public final class EmergencyRelease {
 
     private void unpin(PinKey key, Work work, Backend backend) {
         work.state = State.UNDER_WAY;
+        work.askedNanos = clock.getAsLong();
         work.attempts++;
         backend.unpin(List.of(key.handle())).whenComplete((outcome, failure) -> {
             synchronized (this) {
@@ -453,34 +446,18 @@ public final class EmergencyRelease {
     }
 
     private void answered(Work work, BackendTraits traits, Outcome outcome) {
-        switch (outcome.kind()) {
-            case ACCEPTED, CLIPPED -> {
-                if (traits.releaseTells()) {
-                    gone(work);
-                } else {
-                    goneUnlessItArrives(work);
-                }
-            }
-            case MISSING -> goneUnlessItArrives(work);
-            case DEFERRED -> {
-                if (traits.unpinsOnce()) {
-                    unsure(work);
-                } else {
-                    put(work, State.WAITING, pause(work), outcome.reason());
-                }
-            }
-            case NOT_SENT -> put(work, State.WAITING, pause(work), outcome.reason());
-            case REJECTED -> put(work, State.REFUSED, REFUSED_PAUSE_MILLIS, outcome.reason());
+        switch (UnpinAnswer.to(outcome.kind(), traits, work.askedNanos < work.mayArriveUntilNanos)) {
+            case GONE -> gone(work);
+            case ONCE_IT_HAS_ARRIVED -> waitForArrival(work);
+            case AGAIN -> put(work, State.WAITING, pause(work), outcome.reason());
+            case REFUSED -> put(work, State.REFUSED, REFUSED_PAUSE_MILLIS, outcome.reason());
+            case UNSURE -> unsure(work);
         }
     }
 
-    private void goneUnlessItArrives(Work work) {
-        long left = work.mayArriveUntilNanos - clock.getAsLong();
-        if (work.mayArriveUntilNanos > Long.MIN_VALUE && left > 0) {
-            put(work, State.WAITING, left / 1_000_000 + 1, "its pin may still arrive");
-        } else {
-            gone(work);
-        }
+    private void waitForArrival(Work work) {
+        long left = Math.max(0, work.mayArriveUntilNanos - clock.getAsLong());
+        put(work, State.WAITING, left / 1_000_000 + 1, "its pin may still arrive");
     }
 
     private static long pause(Work work) {

@@ -1,0 +1,62 @@
+package io.holdfast.core;
+
+import io.holdfast.core.reading.EngineReadings;
+import io.holdfast.core.reading.Reading;
+
+/** Newest numbers of the engine, as far as they agree with what its events told. */
+final class NewestReadings {
+    private final EngineObservers observers;
+    private EngineReadings newest = EngineReadings.unknown("the engine was not asked yet");
+
+    NewestReadings(EngineObservers observers) {
+        this.observers = observers;
+    }
+
+    void take(EngineReadings readings) {
+        newest = readings;
+    }
+
+    /** Returns the numbers as the engine told them, without requests of our own. */
+    EngineReadings asTold() {
+        return newest;
+    }
+
+    /** Returns the numbers without those that cannot be true of what is known to be cached. */
+    EngineReadings plausible() {
+        return plausible(newest);
+    }
+
+    /** Returns the plausible numbers, with the block size of the events where the engine's own is unknown. */
+    EngineReadings effective(long clockNanos) {
+        EngineReadings readings = plausible();
+        int told = observers.first().blockTokens();
+        if (told == 0 || readings.blockTokens().number().isPresent()) {
+            return readings;
+        }
+        return plausible(readings.but()
+                .blockTokens(Reading.known(told, "KV events", clockNanos))
+                .build());
+    }
+
+    private EngineReadings plausible(EngineReadings readings) {
+        // What is known of a silent engine is never told to be gone.
+        return readings.plausible(
+                observers.silent().isPresent() ? 0 : observers.trees().size());
+    }
+
+    /** Returns the numbers of one cache of the engine. */
+    EngineReadings ofRank(EngineReadings readings, int rank) {
+        return observers.trees().several()
+                ? readings.ofRank(rank).plausible(observers.trees().rank(rank).size())
+                : readings;
+    }
+
+    /** Returns the tokens in a block, 0 while the engine has not told. */
+    long blockTokens() {
+        return blockTokens(newest);
+    }
+
+    static long blockTokens(EngineReadings readings) {
+        return (long) readings.blockTokens().number().orElse(0);
+    }
+}
