@@ -8,7 +8,6 @@ import io.holdfast.rules.engine.Speed;
 import io.holdfast.rules.fault.Fault;
 import io.holdfast.rules.kvcached.KvcachedSettings;
 import io.holdfast.rules.kvcached.KvcachedSettings.EngineTag;
-import io.holdfast.rules.phases.PhaseSettings;
 import io.holdfast.rules.sglang.SglangSettings;
 import io.holdfast.rules.vllm.VllmSettings;
 import java.nio.file.Path;
@@ -61,15 +60,7 @@ public record EmulatorSettings(
             }
         }
 
-        /** The server that can be any of seven; those of its profiles that share prefixes have events. */
-        record Phases(PhaseSettings settings) implements Kind {
-            @Override
-            public Dialect dialect() {
-                return Dialect.SGLANG_MAPS;
-            }
-        }
-
-        /** vLLM V1; its release says which form its events have. */
+        /** vLLM V1, or a server of an optimisation log in its place; its release says which form its events have. */
         record Vllm(VllmSettings settings) implements Kind {
             @Override
             public Dialect dialect() {
@@ -263,10 +254,13 @@ public record EmulatorSettings(
                     throw new IllegalArgumentException("kvcached does not work with a host tier; give hostRatio 0.");
                 }
             }
-            case Kind.Vllm(VllmSettings settings) -> checkMemory(memory, EngineTag.VLLM, settings.blockTokens());
-            case Kind.Phases _ ->
-                throw new IllegalArgumentException(
-                        "kvcached is emulated for SGLang and vLLM only; leave it out for a profile.");
+            case Kind.Vllm(VllmSettings settings) -> {
+                checkMemory(memory, EngineTag.VLLM, settings.blockTokens());
+                if (settings.stage().isPresent()) {
+                    throw new IllegalArgumentException(
+                            "kvcached is emulated for SGLang and vLLM only; leave it out for a profile.");
+                }
+            }
         }
     }
 

@@ -2,7 +2,6 @@ package io.holdfast.emulator;
 
 import io.holdfast.emulator.api.ApiSettings;
 import io.holdfast.emulator.api.HttpFrontend;
-import io.holdfast.emulator.api.phases.PhaseApi;
 import io.holdfast.emulator.api.sglang.SglangApi;
 import io.holdfast.emulator.api.vllm.VllmApi;
 import io.holdfast.emulator.kvcached.KvSegment;
@@ -16,8 +15,6 @@ import io.holdfast.rules.fault.Faults;
 import io.holdfast.rules.fault.ServerFault;
 import io.holdfast.rules.kvcached.ElasticPool;
 import io.holdfast.rules.kvcached.KvcachedPool;
-import io.holdfast.rules.phases.PhaseEngine;
-import io.holdfast.rules.phases.PhaseSettings;
 import io.holdfast.rules.sglang.SglangEngine;
 import io.holdfast.rules.sglang.SglangSettings;
 import io.holdfast.rules.vllm.VllmEngine;
@@ -60,14 +57,6 @@ final class ServerFactory {
                             faults,
                             clock,
                             memory);
-                case EmulatorSettings.Kind.Phases kind ->
-                    ServerInstance.start(
-                            vertx,
-                            settings,
-                            new Phases(vertx, settings, kind.settings(), faults, clock),
-                            faults,
-                            clock,
-                            memory);
             };
         } catch (RuntimeException e) {
             memory.ifPresent(KvcachedPool::close);
@@ -81,20 +70,6 @@ final class ServerFactory {
 
     private static ElasticPool elastic(Optional<KvcachedPool> memory) {
         return memory.<ElasticPool>map(pool -> pool).orElse(ElasticPool.OWN);
-    }
-
-    private record Phases(Vertx vertx, EmulatorSettings settings, PhaseSettings kind, Faults faults, EngineClock clock)
-            implements ServerInstance.Parts<PhaseEngine> {
-        @Override
-        public PhaseEngine engine(Gpu gpu, EventPublisher events) {
-            return new PhaseEngine(
-                    kind, faults, clock, gpu, settings.tokenizer().model(settings.seed()), events::publish);
-        }
-
-        @Override
-        public HttpFrontend http(Ranks<PhaseEngine> ranks, EventPublisher first) {
-            return new PhaseApi(vertx, kind, api(settings, ranks, first), clock, ranks, faults);
-        }
     }
 
     private record Sglang(

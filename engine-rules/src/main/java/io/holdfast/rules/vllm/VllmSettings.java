@@ -2,6 +2,7 @@ package io.holdfast.rules.vllm;
 
 import io.holdfast.events.VllmHashing;
 import java.util.Arrays;
+import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
@@ -16,6 +17,7 @@ import java.util.stream.Collectors;
  * @param byteHashes whether events tell whole digests instead of numbers
  * @param release whose rules
  * @param policy which requests go first
+ * @param stage the server that is emulated in place of vLLM, where it is one of an optimisation log
  */
 public record VllmSettings(
         int blocks,
@@ -26,7 +28,8 @@ public record VllmSettings(
         VllmHashing hashing,
         boolean byteHashes,
         Release release,
-        Policy policy) {
+        Policy policy,
+        Optional<Stage> stage) {
 
     /** The releases that differ in what they do. */
     public enum Release {
@@ -58,6 +61,19 @@ public record VllmSettings(
         check(
                 maxBatchedTokens >= maxRunning,
                 "maxBatchedTokens must be at least maxRunning (" + maxRunning + "), not " + maxBatchedTokens + ".");
+        stage.ifPresent(it -> check(it, maxRunning, contextTokens, (blocks - 1L) * blockTokens, blockTokens));
+    }
+
+    private static void check(Stage stage, int running, int context, long tokens, int blockTokens) {
+        check(
+                !stage.profile().inSlots() || (long) running * context <= tokens,
+                "The " + stage.profile().text() + " profile reserves " + context + " tokens for each of " + running
+                        + " requests, and has " + tokens + ".");
+        long graphs = (long) stage.rates().size().graphBlocks() * blockTokens;
+        check(
+                stage.profile() != Profile.GRAPH || tokens - graphs >= context,
+                "Capturing graphs takes " + graphs + " of " + tokens + " tokens, which leaves too few for a context of "
+                        + context + " tokens.");
     }
 
     /** A small cache: 256 blocks of 16 tokens, default hashes. */
@@ -71,23 +87,24 @@ public record VllmSettings(
                 new VllmHashing(VllmHashing.Algorithm.SHA256, VllmHashing.UNSET_SEED, VllmHashing.Form.TAGGED),
                 false,
                 Release.V0_32,
-                Policy.FCFS);
+                Policy.FCFS,
+                Optional.empty());
     }
 
     public VllmSettings withSizes(int count, int tokens, int context) {
         return new VllmSettings(
-                count, tokens, context, maxRunning, maxBatchedTokens, hashing, byteHashes, release, policy);
+                count, tokens, context, maxRunning, maxBatchedTokens, hashing, byteHashes, release, policy, stage);
     }
 
     /** With so many requests scheduled together, and so many tokens in one pass. */
     public VllmSettings withBatch(int running, int batched) {
         return new VllmSettings(
-                blocks, blockTokens, contextTokens, running, batched, hashing, byteHashes, release, policy);
+                blocks, blockTokens, contextTokens, running, batched, hashing, byteHashes, release, policy, stage);
     }
 
     public VllmSettings withHashing(VllmHashing value, boolean bytes) {
         return new VllmSettings(
-                blocks, blockTokens, contextTokens, maxRunning, maxBatchedTokens, value, bytes, release, policy);
+                blocks, blockTokens, contextTokens, maxRunning, maxBatchedTokens, value, bytes, release, policy, stage);
     }
 
     /**
@@ -118,12 +135,53 @@ public record VllmSettings(
 
     public VllmSettings withRelease(Release value) {
         return new VllmSettings(
-                blocks, blockTokens, contextTokens, maxRunning, maxBatchedTokens, hashing, byteHashes, value, policy);
+                blocks,
+                blockTokens,
+                contextTokens,
+                maxRunning,
+                maxBatchedTokens,
+                hashing,
+                byteHashes,
+                value,
+                policy,
+                stage);
     }
 
     public VllmSettings withPolicy(Policy value) {
         return new VllmSettings(
-                blocks, blockTokens, contextTokens, maxRunning, maxBatchedTokens, hashing, byteHashes, release, value);
+                blocks,
+                blockTokens,
+                contextTokens,
+                maxRunning,
+                maxBatchedTokens,
+                hashing,
+                byteHashes,
+                release,
+                value,
+                stage);
+    }
+
+    VllmSettings withStage(Stage value) {
+        return new VllmSettings(
+                blocks,
+                blockTokens,
+                contextTokens,
+                maxRunning,
+                maxBatchedTokens,
+                hashing,
+                byteHashes,
+                release,
+                policy,
+                Optional.of(value));
+    }
+
+    /** Returns true if blocks stay for later prompts. */
+    public boolean keepsPrefixes() {
+        return stage.map(it -> it.profile().keepsPrefixes()).orElse(true);
+    }
+
+    boolean is(Profile profile) {
+        return stage.filter(it -> it.profile() == profile).isPresent();
     }
 
     private static void check(boolean holds, String otherwise) {

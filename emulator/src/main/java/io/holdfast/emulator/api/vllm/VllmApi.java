@@ -109,7 +109,11 @@ public final class VllmApi implements HttpFrontend {
     }
 
     private void health(Call call) {
-        context.reply(call, engine.ask(scheduler -> true), _ -> call.empty(200));
+        if (stats().stream().allMatch(VllmStats::ready)) {
+            context.reply(call, engine.ask(scheduler -> true), _ -> call.empty(200));
+        } else {
+            call.empty(503);
+        }
     }
 
     private void resetPrefixCache(Call call) {

@@ -60,12 +60,17 @@ final class VllmInfo {
     JsonObject server() {
         String config = "model='" + server.model() + "', tokenizer='" + server.model() + "', max_seq_len="
                 + settings.contextTokens() + ", tensor_parallel_size=1, pipeline_parallel_size=1, data_parallel_size=1,"
-                + " kv_cache_dtype=auto, device_config=cpu, enable_prefix_caching=True, max_num_seqs="
+                + " kv_cache_dtype=auto, device_config=cpu, enable_prefix_caching=" + keepsPrefixes()
+                + ", max_num_seqs="
                 + settings.maxRunning() + ", max_num_batched_tokens=" + settings.maxBatchedTokens();
         return new JsonObject()
                 .put("vllm_config", config)
                 .put("vllm_env", new JsonObject().put("VLLM_SERVER_DEV_MODE", true))
                 .put("system_env", new JsonObject());
+    }
+
+    private String keepsPrefixes() {
+        return settings.keepsPrefixes() ? "True" : "False";
     }
 
     /** The labels of the metric that tells the cache's settings. */
@@ -75,6 +80,7 @@ final class VllmInfo {
         String concurrency = String.format(Locale.ROOT, "%.6g", (double) tokens / settings.contextTokens());
         return Resources.text(VllmInfo.class, "vllm_cache_config_" + name + ".txt")
                 .strip()
+                .replace("enable_prefix_caching=\"True\"", "enable_prefix_caching=\"" + keepsPrefixes() + "\"")
                 .replace("@BLOCK@", Integer.toString(settings.blockTokens()))
                 .replace("@BLOCKS@", Integer.toString(settings.blocks()))
                 .replace("@TOKENS@", Long.toString(tokens))
