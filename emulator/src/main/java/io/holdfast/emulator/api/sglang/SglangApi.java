@@ -101,8 +101,8 @@ public final class SglangApi implements HttpFrontend {
                 .getBelow("/v1/models/", this::model)
                 .get("/v1/loads", this::loads)
                 .get("/metrics", call -> call.text(200, SglangMetrics.CONTENT_TYPE, metrics.page(stats())))
-                .post("/v1/completions", call -> openAi(call, requests::completion, SglangResponses.Completion::new))
-                .post("/v1/chat/completions", call -> openAi(call, requests::chat, SglangResponses.Chat::new));
+                .post("/v1/completions", call -> openAi(call, requests::completion, false))
+                .post("/v1/chat/completions", call -> openAi(call, requests::chat, true));
         for (String path : List.of("/server_info", "/get_server_info")) {
             all.get(path, call -> call.json(200, info.server(call.port(), stats().getFirst())));
         }
@@ -215,22 +215,18 @@ public final class SglangApi implements HttpFrontend {
                 : new JsonObject().put("text", String.join("", texts));
     }
 
-    public static ValidatedBody openAiBody(Call call, byte[] body) {
+    private static ValidatedBody openAiBody(Call call, byte[] body) {
         if (!call.isJson() && body.length > 0) {
             throw SglangErrors.mediaType();
         }
         return ValidatedBody.parse(body);
     }
 
-    private interface FormatFactory {
-        ResponseFormat of(GenerationRequest.ResponseOptions options, int each, long created);
-    }
-
-    private void openAi(Call call, Function<ValidatedBody, GenerationRequest> reader, FormatFactory shape) {
+    private void openAi(Call call, Function<ValidatedBody, GenerationRequest> reader, boolean chat) {
         call.read(body -> reader.apply(openAiBody(call, body)), ask -> {
             refuseByFault();
-            ResponseFormat errors = shape.of(ask.options(), ask.each(), (long) clock.unixSeconds());
-            answer(call, ask, errors, SglangErrors::bad);
+            long created = (long) clock.unixSeconds();
+            answer(call, ask, new SglangResponse(ask.options(), ask.each(), chat, created), SglangErrors::bad);
         });
     }
 

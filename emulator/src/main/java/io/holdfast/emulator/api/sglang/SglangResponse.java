@@ -3,6 +3,7 @@ package io.holdfast.emulator.api.sglang;
 import io.holdfast.emulator.api.Choice;
 import io.holdfast.emulator.api.GenerationRequest;
 import io.holdfast.emulator.api.ResponseFormat;
+import io.holdfast.emulator.api.Shapes;
 import io.holdfast.emulator.api.Tokens;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -10,203 +11,136 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** SGLang's answers, each route's in its own words. */
-public final class SglangResponses {
-    private SglangResponses() {}
+/**
+ * SGLang's answer to OpenAI's two routes. A chat's stream is a chunk with the role, chunks with content, and one with
+ * the reason of the end.
+ *
+ * @param chat whether it answers a conversation, and no completion
+ */
+record SglangResponse(GenerationRequest.ResponseOptions options, int each, boolean chat, long created)
+        implements ResponseFormat {
+    static final Shapes SHAPES = new Shapes(SglangResponse.class, "sglang_answers.json");
 
-    /** OpenAI's completions. */
-    public record Completion(GenerationRequest.ResponseOptions options, int each, long created)
-            implements ResponseFormat {
-        @Override
-        public List<JsonObject> newEvents(Choice choice) {
-            String echoed = options.echo() && choice.chunks() == 0
-                    ? choice.prompt().text().get()
-                    : "";
-            JsonObject said = choice(choice, echoed + choice.newText(0));
-            tokenIds(said, choice, choice.newTokens(), choice.chunks() == 0);
-            return List.of(head(choice.id(), "text_completion")
-                    .put("choices", JsonArray.of(said))
-                    .put("usage", options.continuousUsage() ? usageOf(choice, false) : null));
-        }
-
-        @Override
-        public List<JsonObject> closingEvents(List<Choice> choices) {
-            if (!options.usage()) {
-                return List.of();
-            }
-            JsonObject usage = usage(choices, each);
-            usage.remove("completion_tokens_details");
-            return List.of(head(choices.getFirst().id(), "text_completion")
-                    .put("choices", new JsonArray())
-                    .put("usage", usage));
-        }
-
-        @Override
-        public String whole(List<Choice> choices) {
-            JsonArray all = new JsonArray();
-            for (Choice choice : choices) {
-                JsonObject said =
-                        choice(choice, (options.echo() ? choice.prompt().text().get() : "") + choice.text());
-                tokenIds(said, choice, choice.tokens(), true);
-                all.add(said);
-            }
-            JsonObject body = head(choices.getFirst().id(), "text_completion")
-                    .put("choices", all)
-                    .put("usage", usage(choices, each))
-                    .put("metadata", metadata(choices.getFirst()));
-            return details(body, options, choices).encode();
-        }
-
-        @Override
-        public JsonObject failure(String message) {
-            return SglangResponses.failure(message);
-        }
-
-        private JsonObject head(String id, String object) {
-            return SglangResponses.head(id, object, created, options.model());
-        }
-
-        private static JsonObject choice(Choice choice, String text) {
-            return ended(
-                    new JsonObject()
-                            .put("index", choice.index())
-                            .put("text", text)
-                            .putNull("logprobs"),
-                    choice);
-        }
-
-        private void tokenIds(JsonObject said, Choice choice, List<Integer> tokens, boolean first) {
-            if (options.tokenIds()) {
-                said.put("token_ids", new JsonArray(List.copyOf(tokens)));
-                if (first) {
-                    said.put("prompt_token_ids", Tokens.json(choice.prompt().tokens()));
-                }
-            }
-        }
-    }
-
-    /** OpenAI's chat: a chunk with the role, chunks with content, one with the reason of the end. */
-    public record Chat(GenerationRequest.ResponseOptions options, int each, long created) implements ResponseFormat {
-        private static final String CHUNK = "chat.completion.chunk";
-
-        @Override
-        public List<JsonObject> newEvents(Choice choice) {
-            List<JsonObject> events = new ArrayList<>();
-            if (choice.chunks() == 0) {
-                events.add(chunk(choice, delta().put("role", options.role()).put("content", ""), false));
-            }
-            String text = choice.newText(0);
-            if (!text.isEmpty()) {
-                JsonObject said = chunk(choice, delta().put("content", text), false);
-                events.add(options.continuousUsage() ? said.put("usage", usageOf(choice, true)) : said);
-            }
-            if (choice.ended()) {
-                events.add(chunk(choice, delta(), true));
-            }
+    @Override
+    public List<JsonObject> newEvents(Choice choice) {
+        boolean first = choice.chunks() == 0;
+        String text = choice.newText(0);
+        List<JsonObject> events = new ArrayList<>();
+        if (!chat) {
+            JsonObject said = ended("text", choice).put("text", first ? echo(choice) + text : text);
+            tokenIds(said, choice, choice.newTokens(), first);
+            events.add(event(said, choice).put("usage", options.continuousUsage() ? usageOf(choice) : null));
             return events;
         }
-
-        @Override
-        public List<JsonObject> closingEvents(List<Choice> choices) {
-            return options.usage()
-                    ? List.of(head(choices.getFirst().id(), CHUNK)
-                            .put("choices", new JsonArray())
-                            .put("usage", usage(choices, each)))
-                    : List.of();
+        if (first) {
+            events.add(event(delta(choice, "role", options.role(), "content", ""), choice));
         }
+        if (!text.isEmpty()) {
+            JsonObject event = event(delta(choice, "content", text), choice);
+            events.add(options.continuousUsage() ? event.put("usage", usageOf(choice)) : event);
+        }
+        if (choice.ended()) {
+            events.add(event(ended("chat.event", choice), choice));
+        }
+        return events;
+    }
 
-        @Override
-        public String whole(List<Choice> choices) {
-            JsonArray all = new JsonArray();
-            for (Choice choice : choices) {
-                JsonObject said = ended(
-                        new JsonObject()
-                                .put("index", choice.index())
-                                .put(
-                                        "message",
-                                        new JsonObject()
-                                                .put("role", options.role())
-                                                .put("content", choice.text())
-                                                .putNull("reasoning_content"))
-                                .putNull("logprobs"),
-                        choice);
-                if (options.tokenIds()) {
-                    said.put("prompt_token_ids", Tokens.json(choice.prompt().tokens()))
-                            .put("response_token_ids", new JsonArray(List.copyOf(choice.tokens())));
-                }
-                all.add(said);
+    private static JsonObject delta(Choice choice, String... fields) {
+        JsonObject said = SHAPES.of("chat.event").put("index", choice.index());
+        for (int i = 0; i < fields.length; i += 2) {
+            said.getJsonObject("delta").put(fields[i], fields[i + 1]);
+        }
+        return said;
+    }
+
+    private JsonObject event(JsonObject said, Choice choice) {
+        return head(choice, ".chunk").put("choices", JsonArray.of(said));
+    }
+
+    @Override
+    public List<JsonObject> closingEvents(List<Choice> choices) {
+        if (!options.usage()) {
+            return List.of();
+        }
+        JsonObject usage = usage(choices);
+        if (!chat) {
+            usage.remove("completion_tokens_details");
+        }
+        return List.of(head(choices.getFirst(), ".chunk")
+                .put("choices", new JsonArray())
+                .put("usage", usage));
+    }
+
+    @Override
+    public String whole(List<Choice> choices) {
+        Choice first = choices.getFirst();
+        JsonObject metadata =
+                new JsonObject().put("weight_version", "default").put("weight_versions", weightVersions(first));
+        JsonObject body = head(first, "")
+                .put("choices", new JsonArray(choices.stream().map(this::whole).toList()))
+                .put("usage", usage(choices))
+                .put("metadata", metadata);
+        if (options.cacheDetails()) {
+            body.put("sglext", new JsonObject().put("cached_tokens_details", cacheDetails(first)));
+        }
+        return body.encode();
+    }
+
+    private JsonObject whole(Choice choice) {
+        JsonObject said = ended(chat ? "chat" : "text", choice);
+        if (chat) {
+            said.getJsonObject("message").put("role", options.role()).put("content", choice.text());
+            if (options.tokenIds()) {
+                said.put("prompt_token_ids", Tokens.json(choice.prompt().tokens()))
+                        .put("response_token_ids", new JsonArray(List.copyOf(choice.tokens())));
             }
-            JsonObject body = head(choices.getFirst().id(), "chat.completion")
-                    .put("choices", all)
-                    .put("usage", usage(choices, each))
-                    .put("metadata", metadata(choices.getFirst()));
-            return details(body, options, choices).encode();
+        } else {
+            said.put("text", echo(choice) + choice.text());
+            tokenIds(said, choice, choice.tokens(), true);
         }
+        return said;
+    }
 
-        @Override
-        public JsonObject failure(String message) {
-            return SglangResponses.failure(message);
-        }
+    @Override
+    public JsonObject failure(String message) {
+        return new JsonObject().put("error", SglangErrors.error(500, "InternalServerError", message));
+    }
 
-        private JsonObject head(String id, String object) {
-            return SglangResponses.head(id, object, created, options.model());
-        }
+    private String echo(Choice choice) {
+        return options.echo() ? choice.prompt().text().get() : "";
+    }
 
-        private static JsonObject delta() {
-            return new JsonObject().putNull("reasoning_content");
-        }
-
-        private JsonObject chunk(Choice choice, JsonObject delta, boolean last) {
-            JsonObject said = new JsonObject()
-                    .put("index", choice.index())
-                    .put("delta", delta)
-                    .putNull("logprobs");
-            return head(choice.id(), CHUNK)
-                    .put(
-                            "choices",
-                            JsonArray.of(
-                                    last
-                                            ? ended(said, choice)
-                                            : said.putNull("finish_reason").putNull("matched_stop")));
+    private void tokenIds(JsonObject said, Choice choice, List<Integer> tokens, boolean first) {
+        if (options.tokenIds()) {
+            said.put("token_ids", new JsonArray(List.copyOf(tokens)));
+            if (first) {
+                said.put("prompt_token_ids", Tokens.json(choice.prompt().tokens()));
+            }
         }
     }
 
-    private static JsonObject head(String id, String object, long created, String model) {
+    private JsonObject head(Choice choice, String part) {
         return new JsonObject()
-                .put("id", id)
-                .put("object", object)
+                .put("id", choice.id())
+                .put("object", chat ? "chat.completion" + part : "text_completion")
                 .put("created", created)
-                .put("model", model);
+                .put("model", options.model());
     }
 
-    private static JsonObject ended(JsonObject said, Choice choice) {
+    /** Returns the shape of an answer with its place and why it ended. */
+    private static JsonObject ended(String name, Choice choice) {
         Optional<Choice.End> end = choice.end();
-        String reason = end.map(why -> switch (why) {
-                    case Choice.End.Length _ -> "length";
-                    case Choice.End.Stopped _ -> "stop";
-                    case Choice.End.Aborted _ -> "abort";
-                })
-                .orElse(null);
-        Object matched = end.orElse(new Choice.End.Length()) instanceof Choice.End.Stopped(Object what) ? what : null;
-        return said.put("finish_reason", reason).put("matched_stop", matched);
+        return SHAPES.of(name)
+                .put("index", choice.index())
+                .put("finish_reason", end.map(Choice.End::reason).orElse(null))
+                .put("matched_stop", end.flatMap(Choice.End::stoppedBy).orElse(null));
     }
 
-    private static JsonObject metadata(Choice choice) {
-        return new JsonObject()
-                .put("weight_version", "default")
-                .put("weight_versions", weightVersions(choice.tokens().size()));
-    }
-
-    static JsonArray weightVersions(int end) {
-        return JsonArray.of(
-                new JsonObject().put("version", "default").put("start", 0).put("end", end));
-    }
-
-    private static JsonObject details(
-            JsonObject body, GenerationRequest.ResponseOptions options, List<Choice> choices) {
-        return options.cacheDetails()
-                ? body.put("sglext", new JsonObject().put("cached_tokens_details", cacheDetails(choices.getFirst())))
-                : body;
+    static JsonArray weightVersions(Choice choice) {
+        return JsonArray.of(new JsonObject()
+                .put("version", "default")
+                .put("start", 0)
+                .put("end", choice.tokens().size()));
     }
 
     static JsonObject cacheDetails(Choice choice) {
@@ -215,40 +149,27 @@ public final class SglangResponses {
                 .put("host", choice.cachedOnHost());
     }
 
-    /** Usage of one answer so far. */
-    private static JsonObject usageOf(Choice choice, boolean cached) {
-        return usage(choice.promptTokens(), choice.said(), cached ? Optional.of(choice.cached()) : Optional.empty());
+    /** Returns the usage of one answer so far. */
+    private JsonObject usageOf(Choice choice) {
+        JsonObject usage = usage(choice.promptTokens(), choice.said(), choice.cached());
+        return chat ? usage : usage.putNull("prompt_tokens_details");
     }
 
-    /** Usage of all answers: a prompt that was answered several times counts once. */
-    private static JsonObject usage(List<Choice> choices, int each) {
-        int prompts = 0;
-        int cached = 0;
-        int said = 0;
-        for (Choice choice : choices) {
-            if (choice.index() % each == 0) {
-                prompts += choice.promptTokens();
-                cached += choice.cached();
-            }
-            said += choice.said();
-        }
-        return usage(prompts, said, Optional.of(cached));
+    /** Returns the usage of all answers: a prompt that was answered several times counts once. */
+    private JsonObject usage(List<Choice> choices) {
+        List<Choice> firsts =
+                choices.stream().filter(choice -> choice.index() % each == 0).toList();
+        return usage(
+                firsts.stream().mapToInt(Choice::promptTokens).sum(),
+                choices.stream().mapToInt(Choice::said).sum(),
+                firsts.stream().mapToInt(Choice::cached).sum());
     }
 
-    private static JsonObject usage(int prompt, int said, Optional<Integer> cached) {
-        return new JsonObject()
+    private static JsonObject usage(int prompt, int said, int cached) {
+        return SHAPES.of("usage")
                 .put("prompt_tokens", prompt)
                 .put("total_tokens", prompt + said)
                 .put("completion_tokens", said)
-                .put(
-                        "prompt_tokens_details",
-                        cached.map(tokens -> new JsonObject().put("cached_tokens", tokens))
-                                .orElse(null))
-                .put("reasoning_tokens", 0)
-                .putNull("completion_tokens_details");
-    }
-
-    private static JsonObject failure(String message) {
-        return new JsonObject().put("error", SglangErrors.error(500, "InternalServerError", message));
+                .put("prompt_tokens_details", new JsonObject().put("cached_tokens", cached));
     }
 }

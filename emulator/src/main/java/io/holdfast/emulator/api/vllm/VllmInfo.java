@@ -28,32 +28,17 @@ final class VllmInfo {
     }
 
     JsonObject models(double now) {
-        JsonObject permission = new JsonObject()
-                .put("id", "modelperm-" + String.format(Locale.ROOT, "%016x", Model.mix(server.seed())))
-                .put("object", "model_permission")
+        JsonObject model = VllmResponse.SHAPES
+                .of("model")
+                .put("id", server.model())
                 .put("created", (long) now)
-                .put("allow_create_engine", false)
-                .put("allow_sampling", true)
-                .put("allow_logprobs", true)
-                .put("allow_search_indices", false)
-                .put("allow_view", true)
-                .put("allow_fine_tuning", false)
-                .put("organization", "*")
-                .putNull("group")
-                .put("is_blocking", false);
-        return new JsonObject()
-                .put("object", "list")
-                .put(
-                        "data",
-                        JsonArray.of(new JsonObject()
-                                .put("id", server.model())
-                                .put("object", "model")
-                                .put("created", (long) now)
-                                .put("owned_by", "vllm")
-                                .put("root", server.model())
-                                .putNull("parent")
-                                .put("max_model_len", settings.contextTokens())
-                                .put("permission", JsonArray.of(permission))));
+                .put("root", server.model())
+                .put("max_model_len", settings.contextTokens());
+        model.getJsonArray("permission")
+                .getJsonObject(0)
+                .put("id", "modelperm-" + String.format(Locale.ROOT, "%016x", Model.mix(server.seed())))
+                .put("created", (long) now);
+        return new JsonObject().put("object", "list").put("data", JsonArray.of(model));
     }
 
     /** A few of the arguments that the real one tells, in its form: one long text. */

@@ -3,321 +3,203 @@ package io.holdfast.emulator.api.vllm;
 import io.holdfast.emulator.api.Choice;
 import io.holdfast.emulator.api.GenerationRequest;
 import io.holdfast.emulator.api.ResponseFormat;
+import io.holdfast.emulator.api.Shapes;
 import io.holdfast.emulator.api.Tokens;
 import io.holdfast.rules.vllm.VllmSettings;
 import io.holdfast.rules.vllm.VllmSettings.Release;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** vLLM's answers, each route's in its own words. */
-final class VllmResponses {
-    private VllmResponses() {}
+/**
+ * vLLM's answer to OpenAI's two routes. A chat's stream begins with a chunk that has the role alone; the last chunk with
+ * content says why it ended.
+ *
+ * @param chat whether it answers a conversation, and no completion
+ * @param id of the request, which all its answers share
+ */
+record VllmResponse(VllmSettings settings, GenerationRequest ask, boolean chat, String id, long created)
+        implements ResponseFormat {
+    static final Shapes SHAPES = new Shapes(VllmResponse.class, "vllm_answers.json");
 
-    /**
-     * Common parts of both routes' answers.
-     *
-     * @param id of the request, which all its answers share
-     * @param prefillOnly whether one token was said that is not told
-     */
-    record Common(
-            VllmSettings settings,
-            GenerationRequest.ResponseOptions options,
-            int each,
-            boolean prefillOnly,
-            String id,
-            long created) {
-        private boolean old() {
-            return settings.release() == Release.V0_22;
-        }
-
-        private String fingerprint() {
-            return "vllm-" + VllmInfo.version(settings) + "-8edc8d07";
-        }
-
-        private JsonObject head(String object) {
-            return new JsonObject()
-                    .put("id", id)
-                    .put("object", object)
-                    .put("created", created)
-                    .put("model", options.model());
-        }
-
-        /** Stops that may still come are held back, unless they are told anyway. */
-        private int heldBack(GenerationRequest.Stops stops) {
-            return stops.kept() ? 0 : Math.max(0, stops.longest() - 1);
-        }
-
-        private int said(Choice choice) {
-            return choice.said() + (prefillOnly ? 1 : 0);
-        }
-
-        private JsonObject counts(int prompt, int said) {
-            return new JsonObject()
-                    .put("prompt_tokens", prompt)
-                    .put("total_tokens", prompt + said)
-                    .put("completion_tokens", said);
-        }
-
-        /** Usage of all answers: a prompt that was answered several times counts once. */
-        private JsonObject counts(List<Choice> choices) {
-            int prompts = 0;
-            int said = 0;
-            for (Choice choice : choices) {
-                prompts += choice.index() % each == 0 ? choice.promptTokens() : 0;
-                said += said(choice);
-            }
-            return counts(prompts, said);
-        }
-
-        /** @param told whether fields without a value are told */
-        private @Nullable JsonObject cached(List<Choice> choices, boolean chat, boolean told) {
-            int cached = 0;
-            int stored = 0;
-            for (Choice choice : choices) {
-                if (choice.index() % each == 0) {
-                    cached += choice.cached();
-                    int block = settings.blockTokens();
-                    stored += choice.promptTokens() / block * block - choice.cached();
-                }
-            }
-            if (old()) {
-                return cached == 0 ? null : new JsonObject().put("cached_tokens", cached);
-            }
-            JsonObject details = new JsonObject().put("cached_tokens", cached);
-            if (chat) {
-                details.put("created_cache_tokens", Math.max(0, stored));
-            } else if (told) {
-                details.putNull("created_cache_tokens");
-            }
-            return told ? details.putNull("multimodal_tokens") : details;
-        }
-
-        private JsonObject usage(List<Choice> choices, boolean chat) {
-            JsonObject usage = counts(choices).put("prompt_tokens_details", cached(choices, chat, true));
-            return old() ? usage : usage.putNull("completion_tokens_details");
-        }
-
-        private List<JsonObject> closingEvents(String object, List<Choice> choices, boolean chat) {
-            if (!options.usage()) {
-                return List.of();
-            }
-            JsonObject usage = counts(choices);
-            JsonObject details = cached(choices, chat, false);
-            if (details != null) {
-                usage.put("prompt_tokens_details", details);
-            }
-            return List.of(head(object)
-                    .put("choices", new JsonArray())
-                    .put("usage", usage)
-                    .put("system_fingerprint", fingerprint()));
-        }
-
-        private JsonObject whole(String object, JsonArray choices, List<Choice> answers, boolean chat) {
-            JsonObject body = head(object)
-                    .put("choices", choices)
-                    .putNull("service_tier")
-                    .put("system_fingerprint", fingerprint())
-                    .put("usage", usage(answers, chat));
-            if (chat) {
-                body.putNull("prompt_logprobs")
-                        .put(
-                                "prompt_token_ids",
-                                options.tokenIds()
-                                        ? Tokens.json(
-                                                answers.getFirst().prompt().tokens())
-                                        : null)
-                        .putNull("prompt_text");
-            }
-            body.putNull("kv_transfer_params");
-            return old() ? body : body.putNull("ec_transfer_params").putNull("metrics");
-        }
-
-        private @Nullable JsonArray tokenIds(List<Integer> tokens) {
-            return options.tokenIds() ? new JsonArray(List.copyOf(tokens)) : null;
-        }
+    /** Stops that may still come are held back, unless they are told anyway. */
+    @Override
+    public int heldBack() {
+        return ask.stops().kept() ? 0 : Math.max(0, ask.stops().longest() - 1);
     }
 
-    /** OpenAI's completions. */
-    record Completion(Common common, GenerationRequest.Stops stops) implements ResponseFormat {
-        @Override
-        public int heldBack() {
-            return common.heldBack(stops);
-        }
-
-        @Override
-        public List<JsonObject> newEvents(Choice choice) {
-            boolean first = choice.chunks() == 0;
-            boolean echoes = common.options.echo() && first;
-            JsonObject said = new JsonObject()
-                    .put("index", choice.index())
-                    .put("text", (echoes ? choice.prompt().text().get() : "") + choice.newText(heldBack()))
-                    .putNull("logprobs")
-                    .put("finish_reason", reason(choice))
-                    .put("stop_reason", matched(choice))
-                    .put(
-                            "prompt_token_ids",
-                            echoes || (first && common.options.tokenIds())
-                                    ? Tokens.json(choice.prompt().tokens())
-                                    : null)
-                    .put("token_ids", common.tokenIds(choice.newTokens()));
-            JsonObject event = common.head("text_completion").put("choices", JsonArray.of(said));
-            if (common.options.continuousUsage()) {
-                event.put("usage", common.counts(choice.promptTokens(), common.said(choice)));
+    @Override
+    public List<JsonObject> newEvents(Choice choice) {
+        boolean first = choice.chunks() == 0;
+        String text = choice.newText(heldBack());
+        JsonObject said = shape(chat ? "chat.event" : "text.event", choice).put("token_ids", ids(choice.newTokens()));
+        if (chat) {
+            said.getJsonObject("delta").put("content", text);
+            if (!choice.ended()) {
+                said.remove("stop_reason");
             }
-            if (choice.ended() && !common.options.usage()) {
-                event.put("system_fingerprint", common.fingerprint());
+        } else {
+            boolean echoes = first && options().echo();
+            said.put("text", echoes ? choice.prompt().text().get() + text : text);
+            if (echoes || (first && options().tokenIds())) {
+                said.put("prompt_token_ids", Tokens.json(choice.prompt().tokens()));
             }
-            return List.of(event);
         }
-
-        @Override
-        public List<JsonObject> closingEvents(List<Choice> choices) {
-            return common.closingEvents("text_completion", choices, false);
+        JsonObject event = event(said, choice, said(choice));
+        if (choice.ended() && !options().usage()) {
+            event.put("system_fingerprint", fingerprint());
         }
-
-        @Override
-        public String whole(List<Choice> choices) {
-            JsonArray all = new JsonArray();
-            for (Choice choice : choices) {
-                all.add(new JsonObject()
-                        .put("index", choice.index())
-                        .put(
-                                "text",
-                                (common.options.echo() ? choice.prompt().text().get() : "") + choice.text())
-                        .putNull("logprobs")
-                        .put("finish_reason", reason(choice))
-                        .put("stop_reason", matched(choice))
-                        .put("token_ids", common.tokenIds(choice.tokens()))
-                        .putNull("prompt_logprobs")
-                        .put(
-                                "prompt_token_ids",
-                                common.options.tokenIds()
-                                        ? Tokens.json(choice.prompt().tokens())
-                                        : null)
-                        .putNull("routed_experts"));
-            }
-            return common.whole("text_completion", all, choices, false).encode();
-        }
-
-        @Override
-        public JsonObject failure(String message) {
-            return VllmErrors.inStream(message);
-        }
+        return chat && first ? List.of(opening(choice), event) : List.of(event);
     }
 
-    /** OpenAI's chat: a chunk with the role, then chunks with content, of which the last says why it ended. */
-    record Chat(Common common, GenerationRequest.Stops stops) implements ResponseFormat {
-        private static final String CHUNK = "chat.completion.chunk";
-
-        @Override
-        public int heldBack() {
-            return common.heldBack(stops);
-        }
-
-        @Override
-        public List<JsonObject> newEvents(Choice choice) {
-            List<JsonObject> events = new ArrayList<>();
-            if (choice.chunks() == 0) {
-                events.add(opening(choice));
-            }
-            JsonObject said = new JsonObject()
-                    .put("index", choice.index())
-                    .put("delta", new JsonObject().put("content", choice.newText(heldBack())))
-                    .putNull("logprobs")
-                    .put("finish_reason", reason(choice));
-            if (choice.ended()) {
-                said.put("stop_reason", matched(choice));
-            }
-            said.put("token_ids", common.tokenIds(choice.newTokens()));
-            JsonObject event = common.head(CHUNK).put("choices", JsonArray.of(said));
-            if (common.options.continuousUsage()) {
-                event.put("usage", counts(choice.promptTokens(), common.said(choice)));
-            }
-            if (choice.ended() && !common.options.usage()) {
-                event.put("system_fingerprint", common.fingerprint());
-            }
-            events.add(event);
-            return events;
-        }
-
-        private JsonObject opening(Choice choice) {
-            JsonObject said = new JsonObject()
-                    .put("index", choice.index())
-                    .put(
-                            "delta",
-                            new JsonObject().put("role", common.options.role()).put("content", ""))
-                    .putNull("logprobs")
-                    .putNull("finish_reason");
-            JsonObject event = common.head(CHUNK).put("choices", JsonArray.of(said));
-            if (common.options.continuousUsage()) {
-                event.put("usage", counts(choice.promptTokens(), 0));
-            }
-            return event.put(
-                            "prompt_token_ids",
-                            common.options.tokenIds()
-                                    ? Tokens.json(choice.prompt().tokens())
-                                    : null)
-                    .putNull("prompt_text");
-        }
-
-        private JsonObject counts(int prompt, int said) {
-            JsonObject counts = common.counts(prompt, said);
-            return common.old() ? counts : counts.putNull("completion_tokens_details");
-        }
-
-        @Override
-        public List<JsonObject> closingEvents(List<Choice> choices) {
-            return common.closingEvents(CHUNK, choices, true);
-        }
-
-        @Override
-        public String whole(List<Choice> choices) {
-            JsonArray all = new JsonArray();
-            for (Choice choice : choices) {
-                JsonObject message = new JsonObject()
-                        .put("role", common.options.role())
-                        .put("content", choice.text())
-                        .putNull("refusal")
-                        .putNull("annotations")
-                        .putNull("audio")
-                        .putNull("function_call");
-                if (common.old()) {
-                    message.put("tool_calls", new JsonArray());
-                }
-                all.add(new JsonObject()
-                        .put("index", choice.index())
-                        .put("message", message.putNull("reasoning"))
-                        .putNull("logprobs")
-                        .put("finish_reason", reason(choice))
-                        .put("stop_reason", matched(choice))
-                        .put("token_ids", common.tokenIds(choice.tokens()))
-                        .putNull("routed_experts"));
-            }
-            return common.whole("chat.completion", all, choices, true).encode();
-        }
-
-        @Override
-        public JsonObject failure(String message) {
-            return VllmErrors.inStream(message);
-        }
+    private JsonObject opening(Choice choice) {
+        JsonObject said = SHAPES.of("chat.opening").put("index", choice.index());
+        said.getJsonObject("delta").put("role", options().role());
+        return event(said, choice, 0).put("prompt_token_ids", promptIds(choice)).putNull("prompt_text");
     }
 
-    private static @Nullable String reason(Choice choice) {
-        return choice.end()
-                .map(end -> switch (end) {
-                    case Choice.End.Length _ -> "length";
-                    case Choice.End.Stopped _ -> "stop";
-                    case Choice.End.Aborted _ -> "abort";
-                })
-                .orElse(null);
+    private JsonObject event(JsonObject said, Choice choice, int tokens) {
+        JsonObject event = head().put("choices", JsonArray.of(said));
+        if (options().continuousUsage()) {
+            JsonObject counts = counts(choice.promptTokens(), tokens);
+            event.put("usage", chat && !isOld() ? counts.putNull("completion_tokens_details") : counts);
+        }
+        return event;
     }
 
-    private static @Nullable Object matched(Choice choice) {
+    @Override
+    public List<JsonObject> closingEvents(List<Choice> choices) {
+        if (!options().usage()) {
+            return List.of();
+        }
+        JsonObject usage = counts(choices);
+        JsonObject details = cached(choices, false);
+        if (details != null) {
+            usage.put("prompt_tokens_details", details);
+        }
+        return List.of(
+                head().put("choices", new JsonArray()).put("usage", usage).put("system_fingerprint", fingerprint()));
+    }
+
+    @Override
+    public String whole(List<Choice> choices) {
+        JsonObject usage = counts(choices).put("prompt_tokens_details", cached(choices, true));
+        JsonObject body = SHAPES.of(chat ? "chat.body" : "text.body")
+                .put("id", id)
+                .put("created", created)
+                .put("model", options().model())
+                .put("choices", new JsonArray(choices.stream().map(this::whole).toList()))
+                .put("system_fingerprint", fingerprint())
+                .put("usage", isOld() ? usage : usage.putNull("completion_tokens_details"));
+        if (chat) {
+            body.put("prompt_token_ids", promptIds(choices.getFirst()));
+        }
+        if (isOld()) {
+            body.remove("ec_transfer_params");
+            body.remove("metrics");
+        }
+        return body.encode();
+    }
+
+    private JsonObject whole(Choice choice) {
+        JsonObject said = shape(chat ? "chat" : "text", choice).put("token_ids", ids(choice.tokens()));
+        if (!chat) {
+            String echo = options().echo() ? choice.prompt().text().get() : "";
+            return said.put("text", echo + choice.text()).put("prompt_token_ids", promptIds(choice));
+        }
+        JsonObject message = said.getJsonObject("message");
+        message.put("role", options().role()).put("content", choice.text());
+        if (!isOld()) {
+            message.remove("tool_calls");
+        }
+        return said;
+    }
+
+    @Override
+    public JsonObject failure(String message) {
+        return VllmErrors.inStream(message);
+    }
+
+    private GenerationRequest.ResponseOptions options() {
+        return ask.options();
+    }
+
+    private boolean isOld() {
+        return settings.release() == Release.V0_22;
+    }
+
+    private String fingerprint() {
+        return "vllm-" + VllmInfo.version(settings) + "-8edc8d07";
+    }
+
+    private JsonObject head() {
+        return new JsonObject()
+                .put("id", id)
+                .put("object", chat ? "chat.completion.chunk" : "text_completion")
+                .put("created", created)
+                .put("model", options().model());
+    }
+
+    /** Returns the shape of an answer with its place and why it ended. */
+    private static JsonObject shape(String name, Choice choice) {
         Optional<Choice.End> end = choice.end();
-        return end.isPresent() && end.get() instanceof Choice.End.Stopped(Object what) ? what : null;
+        return SHAPES.of(name)
+                .put("index", choice.index())
+                .put("finish_reason", end.map(Choice.End::reason).orElse(null))
+                .put("stop_reason", end.flatMap(Choice.End::stoppedBy).orElse(null));
+    }
+
+    private @Nullable JsonArray ids(List<Integer> tokens) {
+        return options().tokenIds() ? new JsonArray(List.copyOf(tokens)) : null;
+    }
+
+    private @Nullable JsonArray promptIds(Choice choice) {
+        return options().tokenIds() ? Tokens.json(choice.prompt().tokens()) : null;
+    }
+
+    private int said(Choice choice) {
+        return choice.said() + (ask.prefillOnly() ? 1 : 0);
+    }
+
+    /** Usage of all answers: a prompt that was answered several times counts once. */
+    private JsonObject counts(List<Choice> choices) {
+        int prompts = choices.stream()
+                .filter(this::isFirst)
+                .mapToInt(Choice::promptTokens)
+                .sum();
+        return counts(prompts, choices.stream().mapToInt(this::said).sum());
+    }
+
+    private static JsonObject counts(int prompt, int said) {
+        return new JsonObject()
+                .put("prompt_tokens", prompt)
+                .put("total_tokens", prompt + said)
+                .put("completion_tokens", said);
+    }
+
+    private boolean isFirst(Choice choice) {
+        return choice.index() % ask.each() == 0;
+    }
+
+    /** @param told whether fields without a value are told */
+    private @Nullable JsonObject cached(List<Choice> choices, boolean told) {
+        List<Choice> firsts = choices.stream().filter(this::isFirst).toList();
+        int cached = firsts.stream().mapToInt(Choice::cached).sum();
+        JsonObject details = new JsonObject().put("cached_tokens", cached);
+        if (isOld()) {
+            return cached == 0 ? null : details;
+        }
+        if (chat) {
+            int block = settings.blockTokens();
+            int whole = firsts.stream()
+                    .mapToInt(choice -> choice.promptTokens() / block * block)
+                    .sum();
+            details.put("created_cache_tokens", Math.max(0, whole - cached));
+        } else if (told) {
+            details.putNull("created_cache_tokens");
+        }
+        return told ? details.putNull("multimodal_tokens") : details;
     }
 }
