@@ -72,31 +72,6 @@ public record EmulatorSettings(
         }
     }
 
-    /** Without kvcached. */
-    public EmulatorSettings(
-            Endpoints endpoints,
-            Kind kind,
-            String model,
-            Tokenizer tokenizer,
-            ChatTemplate template,
-            Speed speed,
-            List<Fault> faults,
-            Script script,
-            long seed) {
-        this(
-                endpoints,
-                kind,
-                model,
-                tokenizer,
-                template,
-                speed,
-                faults,
-                script,
-                seed,
-                Optional.empty(),
-                Optional.empty());
-    }
-
     public EmulatorSettings {
         faults = List.copyOf(faults);
         kvcached.ifPresent(memory -> checkMemory(kind, memory));
@@ -182,12 +157,6 @@ public record EmulatorSettings(
     public EmulatorSettings withKvcached(KvcachedSettings value) {
         return new EmulatorSettings(
                 endpoints, kind, model, tokenizer, template, speed, faults, script, seed, Optional.of(value), stamps);
-    }
-
-    /** Returns these settings for a server that writes its stamps of each streamed answer to a file. */
-    public EmulatorSettings withStamps(Path value) {
-        return new EmulatorSettings(
-                endpoints, kind, model, tokenizer, template, speed, faults, script, seed, kvcached, Optional.of(value));
     }
 
     /** Returns these settings with other settings of the SGLang. */

@@ -125,12 +125,14 @@ final class ServerFactory {
     }
 
     private static ApiSettings api(EmulatorSettings settings, Ranks<?> ranks, EventPublisher first) {
-        return ApiSettings.of(settings.seed(), first.port())
-                .withModel(settings.model())
-                .withTokenizer(settings.tokenizer())
-                .withTemplate(settings.template())
-                .withReplayPort(first.replayPort())
-                .withRanks(ranks.count())
-                .withStamps(settings.stamps());
+        return new ApiSettings(
+                settings.model(),
+                settings.tokenizer(),
+                settings.template(),
+                settings.seed(),
+                first.port(),
+                first.replayPort(),
+                ranks.count(),
+                settings.stamps());
     }
 }
