@@ -51,14 +51,6 @@ public record ApiSettings(
         return new ApiSettings(model, value, template, seed, eventsPort, replayPort, ranks, stamps);
     }
 
-    public ApiSettings withTemplate(ChatTemplate value) {
-        return new ApiSettings(model, tokenizer, value, seed, eventsPort, replayPort, ranks, stamps);
-    }
-
-    public ApiSettings withReplayPort(OptionalInt value) {
-        return new ApiSettings(model, tokenizer, template, seed, eventsPort, value, ranks, stamps);
-    }
-
     public ApiSettings withRanks(int value) {
         return new ApiSettings(model, tokenizer, template, seed, eventsPort, replayPort, value, stamps);
     }

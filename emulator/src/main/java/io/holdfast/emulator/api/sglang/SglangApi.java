@@ -118,9 +118,6 @@ public final class SglangApi implements HttpFrontend {
         for (String method : List.of("POST", "PUT")) {
             all.on(method, "/generate", this::generate);
         }
-        if (settings.variant() != Variant.STOCK) {
-            all.get("/get_load", this::load);
-        }
         return control.addTo(all)
                 .refusing(call -> OPEN.stream().noneMatch(call.path()::startsWith)
                         && context.faults().unauthorized(call));
@@ -159,20 +156,6 @@ public final class SglangApi implements HttpFrontend {
         } else {
             call.json(200, loads);
         }
-    }
-
-    /** Older releases' smaller form. */
-    private void load(Call call) {
-        JsonArray ranks = new JsonArray();
-        for (SglangStats stats : stats()) {
-            ranks.add(new JsonObject()
-                    .put("dp_rank", ranks.size())
-                    .put("num_reqs", stats.running() + stats.waiting())
-                    .put("num_waiting_reqs", stats.waiting())
-                    .put("num_tokens", stats.usedTokens() + stats.pendingTokens())
-                    .put("ts_tic", clock.nanos() / 1e9));
-        }
-        call.json(200, ranks.encode());
     }
 
     private JsonObject tokenize(Call call, byte[] bytes) {
