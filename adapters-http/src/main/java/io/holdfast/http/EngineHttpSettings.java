@@ -16,11 +16,9 @@ import javax.net.ssl.SSLContext;
  * @param timeLimit how long one request may take, its body included
  * @param concurrentCalls how many requests may be under way at once; more are turned away
  * @param callsPerSecond how many requests may start in one second; more are turned away
- * @param attempts how often a GET is tried in all
- * @param retryPause the pause between two attempts
- * @param breakerCalls over how many calls failures are counted; half of them failing opens the breaker
+ * @param retries of a GET
+ * @param breaker that turns calls away from an engine that fails
  * @param trust whose certificates are believed; absent: those that the JDK trusts
- * @param breakerPause how long an open breaker turns calls away before it lets one try
  */
 public record EngineHttpSettings(
         URI base,
@@ -30,10 +28,34 @@ public record EngineHttpSettings(
         Duration timeLimit,
         int concurrentCalls,
         int callsPerSecond,
-        int attempts,
-        Duration retryPause,
-        int breakerCalls,
-        Duration breakerPause) {
+        Retries retries,
+        Breaker breaker) {
+
+    /**
+     * Retries of a GET.
+     *
+     * @param attempts number of tries in all
+     * @param pause between two attempts
+     */
+    public record Retries(int attempts, Duration pause) {
+        public Retries {
+            requirePositive("retryPause", pause);
+            require(attempts > 0, "attempts is " + attempts + "; at least 1 must be made.");
+        }
+    }
+
+    /**
+     * A breaker that opens when half of the calls fail.
+     *
+     * @param calls over which failures are counted
+     * @param pause for which an open breaker turns calls away before it lets one try
+     */
+    public record Breaker(int calls, Duration pause) {
+        public Breaker {
+            requirePositive("breakerPause", pause);
+            require(calls > 0, "breakerCalls is " + calls + "; at least 1 call must be counted.");
+        }
+    }
 
     public EngineHttpSettings {
         headers = Map.copyOf(headers);
@@ -43,12 +65,8 @@ public record EngineHttpSettings(
                 "The engine's address \"" + base + "\" is not of the form http://host:port.");
         requirePositive("connectLimit", connectLimit);
         requirePositive("timeLimit", timeLimit);
-        requirePositive("retryPause", retryPause);
-        requirePositive("breakerPause", breakerPause);
         require(concurrentCalls > 0, "concurrentCalls is " + concurrentCalls + "; at least 1 call must be allowed.");
         require(callsPerSecond > 0, "callsPerSecond is " + callsPerSecond + "; at least 1 call must be allowed.");
-        require(attempts > 0, "attempts is " + attempts + "; at least 1 must be made.");
-        require(breakerCalls > 0, "breakerCalls is " + breakerCalls + "; at least 1 call must be counted.");
     }
 
     public static EngineHttpSettings of(URI base) {
@@ -60,25 +78,13 @@ public record EngineHttpSettings(
                 Duration.ofSeconds(5),
                 32,
                 200,
-                3,
-                Duration.ofMillis(100),
-                10,
-                Duration.ofSeconds(5));
+                new Retries(3, Duration.ofMillis(100)),
+                new Breaker(10, Duration.ofSeconds(5)));
     }
 
     public EngineHttpSettings withHeaders(Map<String, String> value) {
         return new EngineHttpSettings(
-                base,
-                value,
-                trust,
-                connectLimit,
-                timeLimit,
-                concurrentCalls,
-                callsPerSecond,
-                attempts,
-                retryPause,
-                breakerCalls,
-                breakerPause);
+                base, value, trust, connectLimit, timeLimit, concurrentCalls, callsPerSecond, retries, breaker);
     }
 
     public EngineHttpSettings withTrust(SSLContext value) {
@@ -90,40 +96,18 @@ public record EngineHttpSettings(
                 timeLimit,
                 concurrentCalls,
                 callsPerSecond,
-                attempts,
-                retryPause,
-                breakerCalls,
-                breakerPause);
+                retries,
+                breaker);
     }
 
     public EngineHttpSettings withTimeLimit(Duration value) {
         return new EngineHttpSettings(
-                base,
-                headers,
-                trust,
-                connectLimit,
-                value,
-                concurrentCalls,
-                callsPerSecond,
-                attempts,
-                retryPause,
-                breakerCalls,
-                breakerPause);
+                base, headers, trust, connectLimit, value, concurrentCalls, callsPerSecond, retries, breaker);
     }
 
     public EngineHttpSettings withLimits(int concurrent, int perSecond) {
         return new EngineHttpSettings(
-                base,
-                headers,
-                trust,
-                connectLimit,
-                timeLimit,
-                concurrent,
-                perSecond,
-                attempts,
-                retryPause,
-                breakerCalls,
-                breakerPause);
+                base, headers, trust, connectLimit, timeLimit, concurrent, perSecond, retries, breaker);
     }
 
     private static void requirePositive(String what, Duration value) {

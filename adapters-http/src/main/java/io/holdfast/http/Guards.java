@@ -46,11 +46,11 @@ final class Guards {
                 engine,
                 CircuitBreakerConfig.custom()
                         .slidingWindowType(SlidingWindowType.COUNT_BASED)
-                        .slidingWindowSize(settings.breakerCalls())
-                        .minimumNumberOfCalls(settings.breakerCalls())
+                        .slidingWindowSize(settings.breaker().calls())
+                        .minimumNumberOfCalls(settings.breaker().calls())
                         .failureRateThreshold(50)
                         .permittedNumberOfCallsInHalfOpenState(1)
-                        .waitDurationInOpenState(settings.breakerPause())
+                        .waitDurationInOpenState(settings.breaker().pause())
                         .recordResult(result -> result instanceof Attempt attempt && attempt.failed())
                         .clock(new MonotonicClock(nanoClock))
                         .currentTimestampFunction(clock -> nanoClock.getAsLong(), TimeUnit.NANOSECONDS)
@@ -72,8 +72,8 @@ final class Guards {
         retry = Retry.of(
                 engine,
                 RetryConfig.<Attempt>custom()
-                        .maxAttempts(settings.attempts())
-                        .waitDuration(settings.retryPause())
+                        .maxAttempts(settings.retries().attempts())
+                        .waitDuration(settings.retries().pause())
                         .retryOnResult(Attempt::again)
                         .failAfterMaxAttempts(false)
                         .build());

@@ -222,7 +222,7 @@ final class EngineHttpTest {
     void attemptThatFailed_isTheAnswer_whereTheNextIsTurnedAway() throws IOException {
         EngineHttpSettings nowhere = EngineHttpSettings.of(unused());
         try (EngineHttp http = http(nowhere)) {
-            for (int i = 1; i < nowhere.breakerCalls(); i++) {
+            for (int i = 1; i < nowhere.breaker().calls(); i++) {
                 await(http.post("/pin", "{}"));
             }
             assertThat(await(http.get("/health")))

@@ -54,10 +54,8 @@ final class CannedEngine implements AutoCloseable {
                         Duration.ofSeconds(20),
                         16,
                         1000,
-                        1,
-                        Duration.ofMillis(1),
-                        1000,
-                        Duration.ofSeconds(1)),
+                        new EngineHttpSettings.Retries(1, Duration.ofMillis(1)),
+                        new EngineHttpSettings.Breaker(1000, Duration.ofSeconds(1))),
                 executor,
                 timer,
                 System::nanoTime);

@@ -8,7 +8,6 @@ import io.holdfast.rules.engine.Speed;
 import io.holdfast.rules.fault.Fault;
 import io.holdfast.rules.kvcached.KvcachedSettings;
 import io.holdfast.rules.kvcached.KvcachedSettings.EngineTag;
-import io.holdfast.rules.phases.PhaseSettings;
 import io.holdfast.rules.sglang.SglangSettings;
 import io.holdfast.rules.vllm.VllmSettings;
 import java.nio.file.Path;
@@ -61,15 +60,7 @@ public record EmulatorSettings(
             }
         }
 
-        /** The server that can be any of seven; those of its profiles that share prefixes have events. */
-        record Phases(PhaseSettings settings) implements Kind {
-            @Override
-            public Dialect dialect() {
-                return Dialect.SGLANG_MAPS;
-            }
-        }
-
-        /** vLLM V1; its release says which form its events have. */
+        /** vLLM V1, or a server of an optimisation log in its place; its release says which form its events have. */
         record Vllm(VllmSettings settings) implements Kind {
             @Override
             public Dialect dialect() {
@@ -79,31 +70,6 @@ public record EmulatorSettings(
                 };
             }
         }
-    }
-
-    /** Without kvcached. */
-    public EmulatorSettings(
-            Endpoints endpoints,
-            Kind kind,
-            String model,
-            Tokenizer tokenizer,
-            ChatTemplate template,
-            Speed speed,
-            List<Fault> faults,
-            Script script,
-            long seed) {
-        this(
-                endpoints,
-                kind,
-                model,
-                tokenizer,
-                template,
-                speed,
-                faults,
-                script,
-                seed,
-                Optional.empty(),
-                Optional.empty());
     }
 
     public EmulatorSettings {
@@ -193,12 +159,6 @@ public record EmulatorSettings(
                 endpoints, kind, model, tokenizer, template, speed, faults, script, seed, Optional.of(value), stamps);
     }
 
-    /** Returns these settings for a server that writes its stamps of each streamed answer to a file. */
-    public EmulatorSettings withStamps(Path value) {
-        return new EmulatorSettings(
-                endpoints, kind, model, tokenizer, template, speed, faults, script, seed, kvcached, Optional.of(value));
-    }
-
     /** Returns these settings with other settings of the SGLang. */
     public EmulatorSettings withSglang(UnaryOperator<SglangSettings> change) {
         Kind.Sglang now = sglangKind();
@@ -263,10 +223,13 @@ public record EmulatorSettings(
                     throw new IllegalArgumentException("kvcached does not work with a host tier; give hostRatio 0.");
                 }
             }
-            case Kind.Vllm(VllmSettings settings) -> checkMemory(memory, EngineTag.VLLM, settings.blockTokens());
-            case Kind.Phases _ ->
-                throw new IllegalArgumentException(
-                        "kvcached is emulated for SGLang and vLLM only; leave it out for a profile.");
+            case Kind.Vllm(VllmSettings settings) -> {
+                checkMemory(memory, EngineTag.VLLM, settings.blockTokens());
+                if (settings.stage().isPresent()) {
+                    throw new IllegalArgumentException(
+                            "kvcached is emulated for SGLang and vLLM only; leave it out for a profile.");
+                }
+            }
         }
     }
 

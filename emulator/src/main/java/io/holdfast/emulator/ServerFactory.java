@@ -1,8 +1,6 @@
 package io.holdfast.emulator;
 
 import io.holdfast.emulator.api.ApiSettings;
-import io.holdfast.emulator.api.HttpFrontend;
-import io.holdfast.emulator.api.phases.PhaseApi;
 import io.holdfast.emulator.api.sglang.SglangApi;
 import io.holdfast.emulator.api.vllm.VllmApi;
 import io.holdfast.emulator.kvcached.KvSegment;
@@ -11,13 +9,11 @@ import io.holdfast.emulator.process.Ranks;
 import io.holdfast.emulator.wire.EventPublisher;
 import io.holdfast.rules.engine.CacheEvent;
 import io.holdfast.rules.engine.EngineClock;
-import io.holdfast.rules.engine.Gpu;
+import io.holdfast.rules.engine.Model;
 import io.holdfast.rules.fault.Faults;
 import io.holdfast.rules.fault.ServerFault;
 import io.holdfast.rules.kvcached.ElasticPool;
 import io.holdfast.rules.kvcached.KvcachedPool;
-import io.holdfast.rules.phases.PhaseEngine;
-import io.holdfast.rules.phases.PhaseSettings;
 import io.holdfast.rules.sglang.SglangEngine;
 import io.holdfast.rules.sglang.SglangSettings;
 import io.holdfast.rules.vllm.VllmEngine;
@@ -43,31 +39,31 @@ final class ServerFactory {
         Optional<KvcachedPool> memory =
                 settings.kvcached().map(wanted -> KvcachedPool.start(wanted, clock, KvSegment.create(wanted)));
         try {
+            Model model = settings.tokenizer().model(settings.seed());
+            ElasticPool pool = memory.<ElasticPool>map(shared -> shared).orElse(ElasticPool.OWN);
             return switch (settings.kind()) {
-                case EmulatorSettings.Kind.Sglang kind ->
+                case EmulatorSettings.Kind.Sglang(SglangSettings its, boolean _) ->
                     ServerInstance.start(
                             vertx,
                             settings,
-                            new Sglang(vertx, settings, kind.settings(), faults, clock, memory),
                             faults,
                             clock,
-                            memory);
-                case EmulatorSettings.Kind.Vllm kind ->
+                            memory,
+                            (gpu, events) ->
+                                    new SglangEngine(its, faults, clock, gpu, model, publisher(events, memory), pool),
+                            (ranks, first) ->
+                                    new SglangApi(vertx, its, api(settings, ranks, first), clock, ranks, faults));
+                case EmulatorSettings.Kind.Vllm(VllmSettings its) ->
                     ServerInstance.start(
                             vertx,
                             settings,
-                            new Vllm(vertx, settings, kind.settings(), faults, clock, memory),
                             faults,
                             clock,
-                            memory);
-                case EmulatorSettings.Kind.Phases kind ->
-                    ServerInstance.start(
-                            vertx,
-                            settings,
-                            new Phases(vertx, settings, kind.settings(), faults, clock),
-                            faults,
-                            clock,
-                            memory);
+                            memory,
+                            (gpu, events) ->
+                                    new VllmEngine(its, faults, clock, gpu, model, publisher(events, memory), pool),
+                            (ranks, first) ->
+                                    new VllmApi(vertx, its, api(settings, ranks, first), clock, ranks, faults));
             };
         } catch (RuntimeException e) {
             memory.ifPresent(KvcachedPool::close);
@@ -79,83 +75,15 @@ final class ServerFactory {
         return memory.isPresent() ? _ -> {} : events::publish;
     }
 
-    private static ElasticPool elastic(Optional<KvcachedPool> memory) {
-        return memory.<ElasticPool>map(pool -> pool).orElse(ElasticPool.OWN);
-    }
-
-    private record Phases(Vertx vertx, EmulatorSettings settings, PhaseSettings kind, Faults faults, EngineClock clock)
-            implements ServerInstance.Parts<PhaseEngine> {
-        @Override
-        public PhaseEngine engine(Gpu gpu, EventPublisher events) {
-            return new PhaseEngine(
-                    kind, faults, clock, gpu, settings.tokenizer().model(settings.seed()), events::publish);
-        }
-
-        @Override
-        public HttpFrontend http(Ranks<PhaseEngine> ranks, EventPublisher first) {
-            return new PhaseApi(vertx, kind, api(settings, ranks, first), clock, ranks, faults);
-        }
-    }
-
-    private record Sglang(
-            Vertx vertx,
-            EmulatorSettings settings,
-            SglangSettings kind,
-            Faults faults,
-            EngineClock clock,
-            Optional<KvcachedPool> memory)
-            implements ServerInstance.Parts<SglangEngine> {
-        @Override
-        public SglangEngine engine(Gpu gpu, EventPublisher events) {
-            return new SglangEngine(
-                    kind,
-                    faults,
-                    clock,
-                    gpu,
-                    settings.tokenizer().model(settings.seed()),
-                    publisher(events, memory),
-                    elastic(memory));
-        }
-
-        @Override
-        public HttpFrontend http(Ranks<SglangEngine> ranks, EventPublisher first) {
-            return new SglangApi(vertx, kind, api(settings, ranks, first), clock, ranks, faults);
-        }
-    }
-
-    private record Vllm(
-            Vertx vertx,
-            EmulatorSettings settings,
-            VllmSettings kind,
-            Faults faults,
-            EngineClock clock,
-            Optional<KvcachedPool> memory)
-            implements ServerInstance.Parts<VllmEngine> {
-        @Override
-        public VllmEngine engine(Gpu gpu, EventPublisher events) {
-            return new VllmEngine(
-                    kind,
-                    faults,
-                    clock,
-                    gpu,
-                    settings.tokenizer().model(settings.seed()),
-                    publisher(events, memory),
-                    elastic(memory));
-        }
-
-        @Override
-        public HttpFrontend http(Ranks<VllmEngine> ranks, EventPublisher first) {
-            return new VllmApi(vertx, kind, api(settings, ranks, first), clock, ranks, faults);
-        }
-    }
-
     private static ApiSettings api(EmulatorSettings settings, Ranks<?> ranks, EventPublisher first) {
-        return ApiSettings.of(settings.seed(), first.port())
-                .withModel(settings.model())
-                .withTokenizer(settings.tokenizer())
-                .withTemplate(settings.template())
-                .withReplayPort(first.replayPort())
-                .withRanks(ranks.count())
-                .withStamps(settings.stamps());
+        return new ApiSettings(
+                settings.model(),
+                settings.tokenizer(),
+                settings.template(),
+                settings.seed(),
+                first.port(),
+                first.replayPort(),
+                ranks.count(),
+                settings.stamps());
     }
 }

@@ -28,6 +28,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BiFunction;
 
 /**
  * The emulated server's process between two restarts: its ranks with their caches and event sockets, and the HTTP port
@@ -39,13 +40,6 @@ import java.util.concurrent.locks.LockSupport;
 final class ServerInstance<E extends Engine> implements AutoCloseable {
     private static final int TIMEOUT_SECONDS = 30;
 
-    /** Makes the engine and the routes of one kind of server. */
-    interface Parts<E extends Engine> {
-        E engine(Gpu gpu, EventPublisher events);
-
-        HttpFrontend http(Ranks<E> ranks, EventPublisher first);
-    }
-
     private final HttpServer server;
     private final Ranks<E> ranks;
     private final List<EventPublisher> publishers;
@@ -56,11 +50,12 @@ final class ServerInstance<E extends Engine> implements AutoCloseable {
     private ServerInstance(
             Vertx vertx,
             EmulatorSettings settings,
-            Parts<E> parts,
             Faults faults,
             EngineClock clock,
-            List<EventPublisher> publishers,
-            Optional<KvcachedPool> memory) {
+            Optional<KvcachedPool> memory,
+            BiFunction<Gpu, EventPublisher, E> engine,
+            BiFunction<Ranks<E>, EventPublisher, HttpFrontend> http,
+            List<EventPublisher> publishers) {
         this.publishers = publishers;
         this.memory = memory;
         this.server = vertx.createHttpServer(HttpFrontend.options()
@@ -70,26 +65,29 @@ final class ServerInstance<E extends Engine> implements AutoCloseable {
         for (EventPublisher publisher : publishers) {
             engines.add(new EngineThread<>(
                     "holdfast-engine-" + publisher.port(),
-                    stopping -> parts.engine(new Gpu(settings.speed(), faults, clock, stopping), publisher),
+                    stopping -> engine.apply(new Gpu(settings.speed(), faults, clock, stopping), publisher),
                     this::die));
         }
         this.ranks = new Ranks<>(engines);
-        HttpFrontend frontend = parts.http(ranks, publishers.getFirst());
+        HttpFrontend frontend = http.apply(ranks, publishers.getFirst());
         server.requestHandler(frontend).invalidRequestHandler(frontend::invalid);
     }
 
     /**
      * Starts the engines; they run when this returns, and nobody listens on the HTTP port yet.
      *
+     * @param engine makes a rank's engine
+     * @param http makes the routes over all ranks
      * @throws EmulatorException with one sentence when a port cannot be had
      */
     static <E extends Engine> ServerInstance<E> start(
             Vertx vertx,
             EmulatorSettings settings,
-            Parts<E> parts,
             Faults faults,
             EngineClock clock,
-            Optional<KvcachedPool> memory) {
+            Optional<KvcachedPool> memory,
+            BiFunction<Gpu, EventPublisher, E> engine,
+            BiFunction<Ranks<E>, EventPublisher, HttpFrontend> http) {
         Endpoints endpoints = settings.endpoints();
         refuseUsedPort(endpoints);
         EventSettings events = EventSettings.of(
@@ -102,11 +100,12 @@ final class ServerInstance<E extends Engine> implements AutoCloseable {
         ServerInstance<E> instance = new ServerInstance<>(
                 vertx,
                 settings,
-                parts,
                 faults,
                 clock,
-                EventPublisher.forRanks(events, ranks, faults, clock, new SplittableRandom(settings.seed())),
-                memory);
+                memory,
+                engine,
+                http,
+                EventPublisher.forRanks(events, ranks, faults, clock, new SplittableRandom(settings.seed())));
         instance.ranks.start();
         return instance;
     }

@@ -10,14 +10,16 @@ import io.holdfast.rules.fault.CacheFault;
 import io.holdfast.rules.fault.Fault;
 import io.holdfast.rules.kvcached.KvcachedSettings;
 import io.holdfast.rules.kvcached.KvcachedSettings.EngineTag;
-import io.holdfast.rules.phases.PhaseSettings;
-import io.holdfast.rules.phases.Profile;
-import io.holdfast.rules.phases.Rates;
+import io.holdfast.rules.vllm.Profile;
+import io.holdfast.rules.vllm.Rates;
+import io.holdfast.rules.vllm.Stage;
+import io.holdfast.rules.vllm.VllmSettings;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.net.http.HttpResponse;
 import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -54,18 +56,17 @@ class PhaseHttpTest {
                 text.append(event.getJsonArray("choices").getJsonObject(0).getString("text"));
             }
             assertThat(text).hasToString(said);
-            boolean keeps = profile == Profile.PREFIX || profile == Profile.GRAPH;
-            int found = keeps ? 96 : profile == Profile.RESTORE ? cached(events.getLast()) : 0;
+            int found = Set.of(Profile.PREFIX, Profile.GRAPH, Profile.RESTORE).contains(profile) ? 96 : 0;
             assertThat(cached(events.getLast())).isEqualTo(found);
             assertThat(events.getLast().getJsonObject("usage").getInteger("prompt_tokens"))
                     .isEqualTo(100);
 
             String metrics = client.get("/metrics").body();
             assertThat(metrics)
-                    .contains("infer:requests_total{model_name=\"holdfast-emulated\",outcome=\"answered\"} 2.0\n")
-                    .contains("infer:found_tokens_total{model_name=\"holdfast-emulated\"} " + found + ".0\n")
-                    .contains("infer:time_to_first_token_seconds_count{model_name=\"holdfast-emulated\"} 2.0\n")
-                    .contains("infer:num_requests_running{model_name=\"holdfast-emulated\"} 0.0\n");
+                    .contains(counted("request_success_total", ",finished_reason=\"length\"", 2))
+                    .contains(counted("prompt_tokens_cached_total", "", found))
+                    .contains(counted("time_to_first_token_seconds_count", "", 2))
+                    .contains(counted("num_requests_running", "", 0));
             assertThat(client.get("/v1/models").body())
                     .contains("\"max_model_len\":" + of(profile).contextTokens());
         }
@@ -112,14 +113,14 @@ class PhaseHttpTest {
             while (client.get("/health").statusCode() != 200) {
                 Thread.onSpinWait();
             }
-            assertThat(client.get("/metrics").body()).contains("infer:capacity_tokens");
+            assertThat(client.get("/metrics").body()).contains("vllm:kv_cache_usage_perc");
         }
     }
 
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void decodingThatCannotEvict_isAnErrorWithTheEnginesWords(boolean stream) {
-        PhaseSettings small = of(Profile.PREFIX).withBlocks(256);
+        VllmSettings small = of(Profile.PREFIX).withSizes(257, 16, 4096);
         EmulatorSettings settings = settings(small).withFaults(List.<Fault>of(new CacheFault.DecodeCannotEvict()));
         try (Emulator emulator = Emulator.start(vertx, settings, new VirtualClock());
                 Client client = new Client(emulator.uri())) {
@@ -135,10 +136,11 @@ class PhaseHttpTest {
                         .endsWith("data: [DONE]\n\n");
             } else {
                 assertThat(failed.statusCode()).isEqualTo(500);
-                assertThat(new JsonObject(failed.body()).getString("message"))
+                assertThat(new JsonObject(failed.body()).getJsonObject("error").getString("message"))
                         .isEqualTo("Cannot allocate 1 blocks: only 0 free");
             }
-            assertThat(client.get("/metrics").body()).containsPattern("outcome=\"failed\"} 1.0");
+            assertThat(client.get("/metrics").body())
+                    .contains(counted("request_success_total", ",finished_reason=\"error\"", 1));
         }
     }
 
@@ -146,7 +148,7 @@ class PhaseHttpTest {
     void promptLongerThanTheContext_isRefused() {
         try (Emulator emulator = Emulator.start(vertx, settings(of(Profile.PAGED)), new VirtualClock());
                 Client client = new Client(emulator.uri())) {
-            HttpResponse<String> refused = client.post("/v1/completions", ask(new int[4096], 5));
+            HttpResponse<String> refused = client.post("/v1/completions", ask(new int[4097], 5));
             assertThat(refused.statusCode()).isEqualTo(400);
             assertThat(refused.body()).contains("4096");
         }
@@ -159,14 +161,18 @@ class PhaseHttpTest {
                 .hasMessage("kvcached is emulated for SGLang and vLLM only; leave it out for a profile.");
     }
 
-    private static PhaseSettings of(Profile profile) {
-        return PhaseSettings.of(profile, profile == Profile.RESTORE ? Rates.restoring() : Rates.llama());
+    private static VllmSettings of(Profile profile) {
+        return Stage.settings(profile, profile == Profile.RESTORE ? Rates.RESTORING : Rates.LLAMA);
     }
 
-    private static EmulatorSettings settings(PhaseSettings settings) {
+    private static EmulatorSettings settings(VllmSettings settings) {
         return EmulatorSettings.defaults()
-                .withKind(new EmulatorSettings.Kind.Phases(settings))
+                .withKind(new EmulatorSettings.Kind.Vllm(settings))
                 .withSpeed(new Speed(0, 0, 0, 1));
+    }
+
+    private static String counted(String name, String labels, int value) {
+        return "vllm:" + name + "{engine=\"0\"" + labels + ",model_name=\"holdfast-emulated\"} " + value + ".0\n";
     }
 
     private static String ask(int[] prompt, int most) {

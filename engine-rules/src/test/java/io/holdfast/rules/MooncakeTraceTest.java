@@ -104,16 +104,11 @@ class MooncakeTraceTest {
         VllmSettings defaults = VllmSettings.defaults();
         VirtualClock clock = new VirtualClock();
         return new VllmEngine(
-                new VllmSettings(
-                        capacity + 2,
-                        BLOCK,
-                        capacity * BLOCK,
-                        32,
-                        Integer.MAX_VALUE,
-                        new VllmHashing(VllmHashing.Algorithm.XXHASH_CBOR, "0", VllmHashing.Form.TAGGED),
-                        false,
-                        defaults.release(),
-                        defaults.policy()),
+                defaults.withSizes(capacity + 2, BLOCK, capacity * BLOCK)
+                        .withBatch(32, Integer.MAX_VALUE)
+                        .withHashing(
+                                new VllmHashing(VllmHashing.Algorithm.XXHASH_CBOR, "0", VllmHashing.Form.TAGGED),
+                                false),
                 Faults.none(),
                 clock,
                 gpu(clock),

@@ -10,30 +10,39 @@ import java.util.Set;
  *
  * @param claimsHold whether the arm that is judged claims to keep the prefix; what it does otherwise needs no proof of
  *     cached tokens, and has none
- * @param failedGates one sentence for each condition that the measurement itself broke
  * @param otherPrimaryPValues the t p values of the other primary metrics and loads of the same experiment
  * @param doseResponse the sweep over memory pressure, when one was run
- * @param plannedPairs the pairs of all orders that were fixed beforehand, when a plan was
- * @param lostHolds how many pinned legs did not keep what they held
+ * @param conduct of the measurement
  */
 public record Experiment(
         CrossoverData data,
         CacheProof cacheProof,
         boolean claimsHold,
-        List<String> failedGates,
-        Set<Flag> flags,
         List<Double> otherPrimaryPValues,
         Optional<DoseResponse> doseResponse,
-        OptionalInt plannedPairs,
-        LostHolds lostHolds) {
+        Conduct conduct) {
     public Experiment {
-        failedGates = List.copyOf(failedGates);
-        flags = Set.copyOf(flags);
         otherPrimaryPValues = List.copyOf(otherPrimaryPValues);
         for (double p : otherPrimaryPValues) {
             if (!(p >= 0 && p <= 1)) {
                 throw new IllegalArgumentException("A p value lies between 0 and 1, not at " + p + ".");
             }
+        }
+    }
+
+    /**
+     * Conduct of a measurement, as far as it bears on what may be concluded from it.
+     *
+     * @param failedGates one sentence for each condition that the measurement itself broke
+     * @param plannedPairs the pairs of all orders that were fixed beforehand, when a plan was
+     * @param lostHolds how many pinned legs did not keep what they held
+     */
+    public record Conduct(List<String> failedGates, Set<Flag> flags, OptionalInt plannedPairs, LostHolds lostHolds) {
+        static final Conduct FLAWLESS = new Conduct(List.of(), Set.of(), OptionalInt.empty(), LostHolds.NONE);
+
+        public Conduct {
+            failedGates = List.copyOf(failedGates);
+            flags = Set.copyOf(flags);
         }
     }
 
@@ -54,106 +63,45 @@ public record Experiment(
 
     /** An experiment of one primary metric that passed all gates. */
     public static Experiment of(CrossoverData data, CacheProof cacheProof) {
-        return new Experiment(
-                data,
-                cacheProof,
-                true,
-                List.of(),
-                Set.of(),
-                List.of(),
-                Optional.empty(),
-                OptionalInt.empty(),
-                LostHolds.NONE);
+        return new Experiment(data, cacheProof, true, List.of(), Optional.empty(), Conduct.FLAWLESS);
     }
 
     /** Returns this experiment with another metric of the same legs. */
     public Experiment withData(CrossoverData other) {
-        return new Experiment(
-                other,
-                cacheProof,
-                claimsHold,
-                failedGates,
-                flags,
-                otherPrimaryPValues,
-                doseResponse,
-                plannedPairs,
-                lostHolds);
+        return new Experiment(other, cacheProof, claimsHold, otherPrimaryPValues, doseResponse, conduct);
     }
 
     /** Returns this experiment for an arm that claims to hold nothing: a switch of any other kind, or no switch. */
     public Experiment withoutHold() {
-        return new Experiment(
-                data,
-                cacheProof,
-                false,
-                failedGates,
-                flags,
-                otherPrimaryPValues,
-                doseResponse,
-                plannedPairs,
-                lostHolds);
-    }
-
-    public Experiment withFailedGates(List<String> gates) {
-        return new Experiment(
-                data, cacheProof, claimsHold, gates, flags, otherPrimaryPValues, doseResponse, plannedPairs, lostHolds);
-    }
-
-    public Experiment withFlags(Set<Flag> raised) {
-        return new Experiment(
-                data,
-                cacheProof,
-                claimsHold,
-                failedGates,
-                raised,
-                otherPrimaryPValues,
-                doseResponse,
-                plannedPairs,
-                lostHolds);
+        return new Experiment(data, cacheProof, false, otherPrimaryPValues, doseResponse, conduct);
     }
 
     public Experiment withOtherPrimaryPValues(List<Double> pValues) {
-        return new Experiment(
-                data, cacheProof, claimsHold, failedGates, flags, pValues, doseResponse, plannedPairs, lostHolds);
+        return new Experiment(data, cacheProof, claimsHold, pValues, doseResponse, conduct);
     }
 
     public Experiment withDoseResponse(DoseResponse sweep) {
-        return new Experiment(
-                data,
-                cacheProof,
-                claimsHold,
-                failedGates,
-                flags,
-                otherPrimaryPValues,
-                Optional.of(sweep),
-                plannedPairs,
-                lostHolds);
+        return new Experiment(data, cacheProof, claimsHold, otherPrimaryPValues, Optional.of(sweep), conduct);
+    }
+
+    public Experiment withFailedGates(List<String> gates) {
+        return with(new Conduct(gates, conduct.flags, conduct.plannedPairs, conduct.lostHolds));
+    }
+
+    public Experiment withFlags(Set<Flag> raised) {
+        return with(new Conduct(conduct.failedGates, raised, conduct.plannedPairs, conduct.lostHolds));
     }
 
     /** Says how many pairs were to be measured, so that fewer are seen to be fewer. */
     public Experiment withPlannedPairs(int pairs) {
-        return new Experiment(
-                data,
-                cacheProof,
-                claimsHold,
-                failedGates,
-                flags,
-                otherPrimaryPValues,
-                doseResponse,
-                OptionalInt.of(pairs),
-                lostHolds);
+        return with(new Conduct(conduct.failedGates, conduct.flags, OptionalInt.of(pairs), conduct.lostHolds));
     }
 
     public Experiment withLostHolds(LostHolds holds) {
-        return new Experiment(
-                data,
-                cacheProof,
-                claimsHold,
-                failedGates,
-                flags,
-                otherPrimaryPValues,
-                doseResponse,
-                plannedPairs,
-                holds);
+        return with(new Conduct(conduct.failedGates, conduct.flags, conduct.plannedPairs, holds));
+    }
+
+    private Experiment with(Conduct other) {
+        return new Experiment(data, cacheProof, claimsHold, otherPrimaryPValues, doseResponse, other);
     }
 }

@@ -82,18 +82,19 @@ public final class Judge {
     }
 
     private Verdict verdict() {
-        if (!experiment.failedGates().isEmpty()) {
+        if (!experiment.conduct().failedGates().isEmpty()) {
             return give(
                     Finding.INVALID,
                     "A gate failed, so the data says nothing about holding: "
-                            + String.join(" ", experiment.failedGates()));
+                            + String.join(" ", experiment.conduct().failedGates()));
         }
         int pairs = estimate.data().pairs();
-        if (pairs < experiment.plannedPairs().orElse(0)) {
+        if (pairs < experiment.conduct().plannedPairs().orElse(0)) {
             return lacking(
                     Shortfall.DESIGN,
                     "The experiment has %s of %s planned pairs; the plan was fixed beforehand, so run it to its end."
-                            .formatted(pairs, experiment.plannedPairs().getAsInt()),
+                            .formatted(
+                                    pairs, experiment.conduct().plannedPairs().getAsInt()),
                     OptionalInt.empty());
         }
         if (estimate.data().fewest() < criteria.minimumPerOrder()) {
@@ -401,13 +402,14 @@ public final class Judge {
      * takes to set the two apart, without an end.
      */
     private Advice advice(Complete of) {
-        int lost = experiment.lostHolds().lost();
+        int lost = experiment.conduct().lostHolds().lost();
         if (lost > 0) {
             return Advice.of("%d of %d pinned legs did not keep their prefix%s before running more pairs"
                     .formatted(
                             lost,
-                            experiment.lostHolds().pinnedLegs(),
+                            experiment.conduct().lostHolds().pinnedLegs(),
                             experiment
+                                    .conduct()
                                     .lostHolds()
                                     .why()
                                     .map(why -> " (" + why + "), so mend that")
@@ -470,7 +472,7 @@ public final class Judge {
                 Optional.empty(),
                 reason,
                 withOrderBias,
-                experiment.flags(),
+                experiment.conduct().flags(),
                 warnings(finding),
                 OptionalInt.empty(),
                 estimate);
@@ -482,7 +484,7 @@ public final class Judge {
                 Optional.of(shortfall),
                 reason,
                 false,
-                experiment.flags(),
+                experiment.conduct().flags(),
                 warnings(Finding.INCONCLUSIVE),
                 required,
                 estimate);
@@ -490,7 +492,7 @@ public final class Judge {
 
     private List<String> warnings(Finding finding) {
         List<String> warnings = new ArrayList<>();
-        experiment.flags().stream()
+        experiment.conduct().flags().stream()
                 .sorted(Comparator.naturalOrder())
                 .map(Flag::warning)
                 .forEach(warnings::add);

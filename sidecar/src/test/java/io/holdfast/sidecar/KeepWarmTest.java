@@ -52,16 +52,8 @@ class KeepWarmTest {
     void stockVllm_keepsThePrefixThroughFloods_untilItIsReleased() {
         Vertx vertx = Vertx.vertx();
         VllmSettings defaults = VllmSettings.defaults();
-        VllmSettings small = new VllmSettings(
-                BLOCKS + 1,
-                BLOCK,
-                2_048,
-                defaults.maxRunning(),
-                defaults.maxBatchedTokens(),
-                new VllmHashing(Algorithm.SHA256_CBOR, "0", Form.TAGGED),
-                false,
-                defaults.release(),
-                defaults.policy());
+        VllmSettings small = defaults.withSizes(BLOCKS + 1, BLOCK, 2_048)
+                .withHashing(new VllmHashing(Algorithm.SHA256_CBOR, "0", Form.TAGGED), false);
         try (Emulator emulator = Emulator.start(
                         vertx,
                         EmulatorSettings.defaults()

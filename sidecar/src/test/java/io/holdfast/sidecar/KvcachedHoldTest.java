@@ -41,16 +41,8 @@ class KvcachedHoldTest {
     @BeforeEach
     void startEngine() {
         VllmSettings defaults = VllmSettings.defaults();
-        VllmSettings small = new VllmSettings(
-                BLOCKS + 1,
-                BLOCK,
-                2_048,
-                defaults.maxRunning(),
-                defaults.maxBatchedTokens(),
-                new VllmHashing(Algorithm.SHA256_CBOR, "another seed", Form.TAGGED),
-                false,
-                defaults.release(),
-                defaults.policy());
+        VllmSettings small = defaults.withSizes(BLOCKS + 1, BLOCK, 2_048)
+                .withHashing(new VllmHashing(Algorithm.SHA256_CBOR, "another seed", Form.TAGGED), false);
         emulator = Emulator.start(
                 vertx,
                 EmulatorSettings.defaults()

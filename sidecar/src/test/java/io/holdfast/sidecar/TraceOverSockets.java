@@ -3,8 +3,6 @@ package io.holdfast.sidecar;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.rules.engine.Speed;
-import io.holdfast.rules.sglang.SglangSettings;
-import io.holdfast.rules.sglang.SglangSettings.Eviction;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.holdfast.sidecar.config.SidecarConfig;
 import io.holdfast.sidecar.engine.SharedServices.Seams;
@@ -213,16 +211,10 @@ final class TraceOverSockets {
         return EmulatorSettings.defaults()
                 .withReplayPort(0)
                 .withSpeed(new Speed(6.25, 10_000, DECODE_MILLIS * 1e3, 1))
-                .withSglang(sglang -> new SglangSettings(
-                        capacityTokens,
-                        PAGE,
-                        CONTEXT,
-                        1_024,
-                        8_192,
-                        sessions ? Variant.STOCK : Variant.PIN_GPU,
-                        Eviction.LRU,
-                        sessions,
-                        0));
+                .withSglang(sglang -> sglang.withSizes(capacityTokens, PAGE, CONTEXT)
+                        .withMaxRunning(1_024)
+                        .withVariant(sessions ? Variant.STOCK : Variant.PIN_GPU)
+                        .withSessions(sessions));
     }
 
     /** Plays them once; {@code sessions} is for the released engine, the other one pins. */

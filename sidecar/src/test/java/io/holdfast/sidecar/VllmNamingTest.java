@@ -40,16 +40,8 @@ class VllmNamingTest {
         return Emulator.start(
                 vertx,
                 EmulatorSettings.defaults()
-                        .withKind(new EmulatorSettings.Kind.Vllm(new VllmSettings(
-                                defaults.blocks(),
-                                defaults.blockTokens(),
-                                defaults.contextTokens(),
-                                defaults.maxRunning(),
-                                defaults.maxBatchedTokens(),
-                                new VllmHashing(algorithm, seed, Form.TAGGED),
-                                false,
-                                defaults.release(),
-                                defaults.policy())))
+                        .withKind(new EmulatorSettings.Kind.Vllm(
+                                defaults.withHashing(new VllmHashing(algorithm, seed, Form.TAGGED), false)))
                         .withPrefillMicrosPerToken(0)
                         .withFirstTokenMicros(0)
                         .withDecodeMillis(1));

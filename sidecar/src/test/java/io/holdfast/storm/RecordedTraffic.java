@@ -6,7 +6,6 @@ import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.engine.Speed;
 import io.holdfast.rules.engine.TokenListener;
 import io.holdfast.rules.sglang.SglangSettings;
-import io.holdfast.rules.sglang.SglangSettings.Eviction;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.holdfast.storm.StormSidecar.Way;
 import java.io.IOException;
@@ -37,16 +36,11 @@ final class RecordedTraffic {
     private int mostHeld;
 
     private RecordedTraffic(int capacityTokens, Way way) {
-        SglangSettings settings = new SglangSettings(
-                capacityTokens,
-                PAGE,
-                CONTEXT,
-                1_024,
-                8_192,
-                way == Way.SESSION_HOLD ? Variant.STOCK : Variant.PIN_GPU,
-                Eviction.LRU,
-                way == Way.SESSION_HOLD,
-                0);
+        SglangSettings settings = SglangSettings.defaults()
+                .withSizes(capacityTokens, PAGE, CONTEXT)
+                .withMaxRunning(1_024)
+                .withVariant(way == Way.SESSION_HOLD ? Variant.STOCK : Variant.PIN_GPU)
+                .withSessions(way == Way.SESSION_HOLD);
         engine = new VirtualEngine("engine", time, settings, new Speed(6.25, 10_000, 30_000, 1), oracle);
         sidecar = new StormProcess(
                 "sidecar",

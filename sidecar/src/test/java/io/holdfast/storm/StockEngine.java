@@ -2,8 +2,6 @@ package io.holdfast.storm;
 
 import io.holdfast.rules.engine.Speed;
 import io.holdfast.rules.sglang.SglangSettings;
-import io.holdfast.rules.sglang.SglangSettings.Eviction;
-import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.holdfast.sidecar.AsConfigured;
 import io.holdfast.sidecar.config.EngineConfig.EngineType;
 import io.holdfast.storm.StormSidecar.Way;
@@ -51,16 +49,11 @@ record StockEngine(Kind kind, int page, int context, int capacity) {
     }
 
     SglangSettings settings() {
-        return new SglangSettings(
-                capacity,
-                page,
-                context,
-                RUNNING,
-                capacity < 65_536 ? 2_048 : 8_192,
-                Variant.STOCK,
-                Eviction.LRU,
-                kind == Kind.SGLANG_SESSIONS,
-                0);
+        return SglangSettings.defaults()
+                .withSizes(capacity, page, context)
+                .withMaxRunning(RUNNING)
+                .withChunkedPrefillTokens(capacity < 65_536 ? 2_048 : 8_192)
+                .withSessions(kind == Kind.SGLANG_SESSIONS);
     }
 
     VirtualEngine start(Timeline time, StormOracle oracle) {

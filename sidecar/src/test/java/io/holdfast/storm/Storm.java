@@ -152,16 +152,13 @@ final class Storm {
         int page = 16;
         int pages = random.nextInt(64, 200);
         int context = page * (int) (pages * (0.15 + 0.2 * random.nextDouble()));
-        SglangSettings settings = new SglangSettings(
-                pages * page,
-                page,
-                context,
-                random.nextInt(3, 9),
-                8192,
-                variant.code,
-                variant.eviction,
-                variant.sessions(),
-                0);
+        SglangSettings settings = SglangSettings.defaults()
+                .withSizes(pages * page, page, context)
+                .withMaxRunning(random.nextInt(3, 9))
+                .withChunkedPrefillTokens(8192)
+                .withVariant(variant.code)
+                .withEviction(variant.eviction)
+                .withSessions(variant.sessions());
         Speed speed = new Speed(random.nextInt(30, 120), 4_000, random.nextInt(15, 40) * 1_000, 1);
         VirtualEngine engine = new VirtualEngine(name, time, settings, speed, oracle, variant.vllm);
         engines.add(engine);

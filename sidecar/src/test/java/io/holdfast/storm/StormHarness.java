@@ -34,16 +34,12 @@ final class StormHarness {
             int microsPerToken,
             SplittableRandom coins,
             StormSidecar.Written written) {
-        SglangSettings settings = new SglangSettings(
-                capacity,
-                PAGE,
-                context,
-                32,
-                2048,
-                way == Way.PIN_BLOCKS ? Variant.PIN_GPU : Variant.STOCK,
-                way == Way.PRIORITY_TOUCH ? Eviction.PRIORITY : Eviction.LRU,
-                way == Way.SESSION_HOLD || way == Way.LEASE,
-                0);
+        SglangSettings settings = SglangSettings.defaults()
+                .withSizes(capacity, PAGE, context)
+                .withChunkedPrefillTokens(2048)
+                .withVariant(way == Way.PIN_BLOCKS ? Variant.PIN_GPU : Variant.STOCK)
+                .withEviction(way == Way.PRIORITY_TOUCH ? Eviction.PRIORITY : Eviction.LRU)
+                .withSessions(way == Way.SESSION_HOLD || way == Way.LEASE);
         engine = new VirtualEngine("engine", time, settings, new Speed(microsPerToken, 2_000, 5_000, 1), oracle);
         process = new StormProcess("sidecar", time, coins, oracle, engine, written, 0);
         process.start();

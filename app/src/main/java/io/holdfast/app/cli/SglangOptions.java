@@ -65,9 +65,8 @@ public final class SglangOptions {
             int pageTokens, Optional<Integer> contextTokens, int maxRunning, boolean arrayEvents) {
         return new EmulatorSettings.Kind.Sglang(
                 new SglangSettings(
-                        capacityTokens,
-                        pageTokens,
-                        contextTokens.orElseGet(() -> quarter(capacityTokens)),
+                        new SglangSettings.Sizes(
+                                capacityTokens, pageTokens, contextTokens.orElseGet(() -> quarter(capacityTokens))),
                         maxRunning,
                         chunk,
                         choice("--variant", variant, Variant.values()),

@@ -19,10 +19,10 @@ import io.holdfast.rules.engine.Speed;
 import io.holdfast.rules.fault.Fault;
 import io.holdfast.rules.fault.FaultCatalogue;
 import io.holdfast.rules.kvcached.KvcachedSettings;
-import io.holdfast.rules.phases.PhaseSettings;
-import io.holdfast.rules.phases.Profile;
-import io.holdfast.rules.phases.Rates;
 import io.holdfast.rules.sglang.SglangSettings;
+import io.holdfast.rules.vllm.Profile;
+import io.holdfast.rules.vllm.Rates;
+import io.holdfast.rules.vllm.Stage;
 import io.holdfast.rules.vllm.VllmSettings;
 import io.vertx.core.Vertx;
 import java.io.IOException;
@@ -277,9 +277,9 @@ public final class EmulateCommand implements Callable<Integer> {
         if (!profile.isEmpty()) {
             refuse(SGLANG_ONLY, "sglang");
             refuse(VLLM_ONLY, "vllm");
-            return new EmulatorSettings.Kind.Phases(PhaseSettings.of(
+            return new EmulatorSettings.Kind.Vllm(Stage.settings(
                     SglangOptions.choice("--profile", profile, Profile.values()),
-                    profile.equals(Profile.RESTORE.text()) ? Rates.restoring() : Rates.of(model)));
+                    profile.equals(Profile.RESTORE.text()) ? Rates.RESTORING : Rates.of(model)));
         }
         return switch (engine) {
             case "sglang" -> {
@@ -295,6 +295,9 @@ public final class EmulateCommand implements Callable<Integer> {
     }
 
     private KvcachedSettings memory(EmulatorSettings.Kind kind) {
+        if (!profile.isEmpty()) {
+            throw new CommandException("--kvcached is for engines, and --profile is none; leave one of them out.");
+        }
         return switch (kind) {
             case EmulatorSettings.Kind.Sglang engineKind -> {
                 SglangSettings its = engineKind.settings();
@@ -309,8 +312,6 @@ public final class EmulateCommand implements Callable<Integer> {
                 yield KvcachedSettings.of(KvcachedSettings.EngineTag.VLLM, its.blocks(), its.blockTokens())
                         .withIpcName(kvcached);
             }
-            case EmulatorSettings.Kind.Phases _ ->
-                throw new CommandException("--kvcached is for engines, and --profile is none; leave one of them out.");
         };
     }
 

@@ -11,9 +11,7 @@ import java.util.OptionalInt;
  * @param seed of the ids that it gives to requests
  * @param eventsPort where its events are published
  * @param replayPort where they are requested again
- * @param topic of the events
  * @param ranks behind it
- * @param adminKey that routes for administrators want, where there is one
  * @param stamps the file that it writes its stamps of each streamed answer to, where that is wanted
  */
 public record ApiSettings(
@@ -23,9 +21,7 @@ public record ApiSettings(
         long seed,
         int eventsPort,
         OptionalInt replayPort,
-        String topic,
         int ranks,
-        Optional<String> adminKey,
         Optional<Path> stamps) {
     public static final String DEFAULT_MODEL = "holdfast-emulated";
 
@@ -43,40 +39,19 @@ public record ApiSettings(
                 seed,
                 eventsPort,
                 OptionalInt.empty(),
-                "",
                 1,
-                Optional.empty(),
                 Optional.empty());
     }
 
     public ApiSettings withModel(String value) {
-        return new ApiSettings(
-                value, tokenizer, template, seed, eventsPort, replayPort, topic, ranks, adminKey, stamps);
+        return new ApiSettings(value, tokenizer, template, seed, eventsPort, replayPort, ranks, stamps);
     }
 
     public ApiSettings withTokenizer(Tokenizer value) {
-        return new ApiSettings(model, value, template, seed, eventsPort, replayPort, topic, ranks, adminKey, stamps);
-    }
-
-    public ApiSettings withTemplate(ChatTemplate value) {
-        return new ApiSettings(model, tokenizer, value, seed, eventsPort, replayPort, topic, ranks, adminKey, stamps);
-    }
-
-    public ApiSettings withReplayPort(OptionalInt value) {
-        return new ApiSettings(model, tokenizer, template, seed, eventsPort, value, topic, ranks, adminKey, stamps);
-    }
-
-    public ApiSettings withTopic(String value) {
-        return new ApiSettings(
-                model, tokenizer, template, seed, eventsPort, replayPort, value, ranks, adminKey, stamps);
+        return new ApiSettings(model, value, template, seed, eventsPort, replayPort, ranks, stamps);
     }
 
     public ApiSettings withRanks(int value) {
-        return new ApiSettings(
-                model, tokenizer, template, seed, eventsPort, replayPort, topic, value, adminKey, stamps);
-    }
-
-    public ApiSettings withStamps(Optional<Path> value) {
-        return new ApiSettings(model, tokenizer, template, seed, eventsPort, replayPort, topic, ranks, adminKey, value);
+        return new ApiSettings(model, tokenizer, template, seed, eventsPort, replayPort, value, stamps);
     }
 }

@@ -9,6 +9,20 @@ import java.util.Optional;
 public final class Choice {
     /** Reason why an answer ended. */
     public sealed interface End {
+        /** Returns the engines' word for it. */
+        default String reason() {
+            return switch (this) {
+                case Length _ -> "length";
+                case Stopped _ -> "stop";
+                case Aborted _ -> "abort";
+            };
+        }
+
+        /** Returns the text or the token that stopped it, where one did. */
+        default Optional<Object> stoppedBy() {
+            return this instanceof Stopped(Object what) ? Optional.of(what) : Optional.empty();
+        }
+
         /** It said as many tokens as it may. */
         record Length() implements End {}
 

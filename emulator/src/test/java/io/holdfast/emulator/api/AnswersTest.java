@@ -323,16 +323,7 @@ class AnswersTest {
 
     @Test
     void usageOfTheOlderVllm_isNullOnAMiss() {
-        VllmSettings old = new VllmSettings(
-                256,
-                16,
-                2048,
-                32,
-                2048,
-                VllmSettings.defaults().hashing(),
-                false,
-                VllmSettings.Release.V0_22,
-                VllmSettings.Policy.FCFS);
+        VllmSettings old = VllmSettings.defaults().withRelease(VllmSettings.Release.V0_22);
         try (Served<VllmEngine> served = Served.vllm(old, Served.api(), Faults.none(), new VirtualClock(), SPEED)) {
             RawHttp client = client(served);
             String ask = completion("\"max_tokens\": 1");

@@ -1,6 +1,6 @@
 package io.holdfast.rules.engine;
 
-/** Counts of the answered requests of one kind, streamed or whole. */
+/** Counts of the answered requests. */
 public record RequestTally(long requests, long promptTokens, long answerTokens, Histogram ttft) {
     public static final RequestTally NONE = new RequestTally(0, 0, 0, Histogram.EMPTY);
 

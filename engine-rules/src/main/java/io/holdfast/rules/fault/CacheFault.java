@@ -20,11 +20,6 @@ public sealed interface CacheFault extends Fault {
         public CapacityFalls {
             KIND.check(percent, requests);
         }
-
-        @Override
-        public FaultKind kind() {
-            return KIND;
-        }
     }
 
     /** Only prefills evict; a decode step that finds no free block fails its request. */
@@ -37,11 +32,6 @@ public sealed interface CacheFault extends Fault {
                 "The first run of a prefix cache in which 46 of 48 requests failed with that sentence, because decode"
                         + " allocation did not evict from the tree.",
                 _ -> new DecodeCannotEvict());
-
-        @Override
-        public FaultKind kind() {
-            return KIND;
-        }
     }
 
     /** The engine releases all pins on its own. */
@@ -57,11 +47,6 @@ public sealed interface CacheFault extends Fault {
         public AutoUnpin {
             KIND.check(requests);
         }
-
-        @Override
-        public FaultKind kind() {
-            return KIND;
-        }
     }
 
     /** Pins are answered as if they held, and nothing is locked. */
@@ -73,11 +58,6 @@ public sealed interface CacheFault extends Fault {
                 "A benchmark that claimed 76 % less time to the first token for pins of blocks which its load never"
                         + " asked for: the pins could not have done anything.",
                 _ -> new PinIgnored());
-
-        @Override
-        public FaultKind kind() {
-            return KIND;
-        }
     }
 
     /** The pin branch without what kills it: the opposite of a fault. */
@@ -89,11 +69,6 @@ public sealed interface CacheFault extends Fault {
                 "Takes back what kills SGLang's pin branch (\"parent does not have child key\", in 21 of 24 random"
                         + " sessions that pinned shared prefixes), as a mended branch would.",
                 _ -> new PinForgiving());
-
-        @Override
-        public FaultKind kind() {
-            return KIND;
-        }
     }
 
     /** A hold of any kind (pin, session, priority) that was accepted and is not kept. */
@@ -110,11 +85,6 @@ public sealed interface CacheFault extends Fault {
         public HoldLost {
             KIND.check(percent);
         }
-
-        @Override
-        public FaultKind kind() {
-            return KIND;
-        }
     }
 
     /** The cache will not be emptied at first. */
@@ -129,11 +99,6 @@ public sealed interface CacheFault extends Fault {
 
         public FlushRefused {
             KIND.check(times);
-        }
-
-        @Override
-        public FaultKind kind() {
-            return KIND;
         }
     }
 }

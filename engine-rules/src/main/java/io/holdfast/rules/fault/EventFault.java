@@ -18,11 +18,6 @@ public sealed interface EventFault extends Fault {
         public EventLoss {
             KIND.check(percent);
         }
-
-        @Override
-        public FaultKind kind() {
-            return KIND;
-        }
     }
 
     /** Batches that come late, in their order and with their true stamps. */
@@ -38,11 +33,6 @@ public sealed interface EventFault extends Fault {
         public EventDelay {
             KIND.check((double) delay.toMillis());
         }
-
-        @Override
-        public FaultKind kind() {
-            return KIND;
-        }
     }
 
     /** Batches that come twice. */
@@ -57,11 +47,6 @@ public sealed interface EventFault extends Fault {
 
         public EventDuplicates {
             KIND.check(percent);
-        }
-
-        @Override
-        public FaultKind kind() {
-            return KIND;
         }
     }
 
@@ -79,11 +64,6 @@ public sealed interface EventFault extends Fault {
         public EventReorder {
             KIND.check(percent);
         }
-
-        @Override
-        public FaultKind kind() {
-            return KIND;
-        }
     }
 
     /** A replay that does not reach back far. */
@@ -98,11 +78,6 @@ public sealed interface EventFault extends Fault {
 
         public ReplayShort {
             KIND.check(batches);
-        }
-
-        @Override
-        public FaultKind kind() {
-            return KIND;
         }
     }
 
@@ -120,11 +95,6 @@ public sealed interface EventFault extends Fault {
         public SequenceReset {
             KIND.check(batches);
         }
-
-        @Override
-        public FaultKind kind() {
-            return KIND;
-        }
     }
 
     /** Stamps that are not the reader's time. */
@@ -138,11 +108,6 @@ public sealed interface EventFault extends Fault {
 
         public ClockSkew {
             KIND.check((double) skew.toMillis());
-        }
-
-        @Override
-        public FaultKind kind() {
-            return KIND;
         }
     }
 }

@@ -5,7 +5,10 @@ package io.holdfast.rules.fault;
  * grouped by the room that acts on them.
  */
 public sealed interface Fault permits GpuFault, CacheFault, HttpFault, EventFault, ServerFault {
-    FaultKind kind();
+    /** Returns what is known of all faults of its kind. */
+    default FaultKind kind() {
+        return FaultCatalogue.kind(getClass());
+    }
 
     /**
      * Reads {@code NAME[=ARGUMENT,…]}, as {@link FaultCatalogue} lists it.

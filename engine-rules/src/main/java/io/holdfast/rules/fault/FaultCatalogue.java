@@ -7,38 +7,42 @@ import java.util.stream.Collectors;
 
 /** All faults that there are, and how they are written. */
 public final class FaultCatalogue {
-    private static final List<FaultKind> ALL = List.of(
-            GpuFault.ColdFirstWave.KIND,
-            GpuFault.Warming.KIND,
-            GpuFault.Drift.KIND,
-            GpuFault.Throttling.KIND,
-            GpuFault.HoldsSlow.KIND,
-            GpuFault.Noise.KIND,
-            CacheFault.CapacityFalls.KIND,
-            CacheFault.DecodeCannotEvict.KIND,
-            CacheFault.FlushRefused.KIND,
-            CacheFault.PinIgnored.KIND,
-            CacheFault.PinForgiving.KIND,
-            CacheFault.AutoUnpin.KIND,
-            CacheFault.HoldLost.KIND,
-            HttpFault.PinLate.KIND,
-            HttpFault.EmptyOutputs.KIND,
-            HttpFault.StalledStream.KIND,
-            HttpFault.BrokenSse.KIND,
-            HttpFault.HttpError.KIND,
-            HttpFault.UsageWrong.KIND,
-            EventFault.EventLoss.KIND,
-            EventFault.EventDelay.KIND,
-            EventFault.EventDuplicates.KIND,
-            EventFault.EventReorder.KIND,
-            EventFault.ReplayShort.KIND,
-            EventFault.SequenceReset.KIND,
-            EventFault.ClockSkew.KIND,
-            ServerFault.SlowStart.KIND,
-            ServerFault.Restart.KIND,
-            ServerFault.OtherModel.KIND,
-            ServerFault.ApiKey.KIND,
-            ServerFault.DpRanks.KIND);
+    private static final List<Entry> ENTRIES = List.of(
+            new Entry(GpuFault.ColdFirstWave.class, GpuFault.ColdFirstWave.KIND),
+            new Entry(GpuFault.Warming.class, GpuFault.Warming.KIND),
+            new Entry(GpuFault.Drift.class, GpuFault.Drift.KIND),
+            new Entry(GpuFault.Throttling.class, GpuFault.Throttling.KIND),
+            new Entry(GpuFault.HoldsSlow.class, GpuFault.HoldsSlow.KIND),
+            new Entry(GpuFault.Noise.class, GpuFault.Noise.KIND),
+            new Entry(CacheFault.CapacityFalls.class, CacheFault.CapacityFalls.KIND),
+            new Entry(CacheFault.DecodeCannotEvict.class, CacheFault.DecodeCannotEvict.KIND),
+            new Entry(CacheFault.FlushRefused.class, CacheFault.FlushRefused.KIND),
+            new Entry(CacheFault.PinIgnored.class, CacheFault.PinIgnored.KIND),
+            new Entry(CacheFault.PinForgiving.class, CacheFault.PinForgiving.KIND),
+            new Entry(CacheFault.AutoUnpin.class, CacheFault.AutoUnpin.KIND),
+            new Entry(CacheFault.HoldLost.class, CacheFault.HoldLost.KIND),
+            new Entry(HttpFault.PinLate.class, HttpFault.PinLate.KIND),
+            new Entry(HttpFault.EmptyOutputs.class, HttpFault.EmptyOutputs.KIND),
+            new Entry(HttpFault.StalledStream.class, HttpFault.StalledStream.KIND),
+            new Entry(HttpFault.BrokenSse.class, HttpFault.BrokenSse.KIND),
+            new Entry(HttpFault.HttpError.class, HttpFault.HttpError.KIND),
+            new Entry(HttpFault.UsageWrong.class, HttpFault.UsageWrong.KIND),
+            new Entry(EventFault.EventLoss.class, EventFault.EventLoss.KIND),
+            new Entry(EventFault.EventDelay.class, EventFault.EventDelay.KIND),
+            new Entry(EventFault.EventDuplicates.class, EventFault.EventDuplicates.KIND),
+            new Entry(EventFault.EventReorder.class, EventFault.EventReorder.KIND),
+            new Entry(EventFault.ReplayShort.class, EventFault.ReplayShort.KIND),
+            new Entry(EventFault.SequenceReset.class, EventFault.SequenceReset.KIND),
+            new Entry(EventFault.ClockSkew.class, EventFault.ClockSkew.KIND),
+            new Entry(ServerFault.SlowStart.class, ServerFault.SlowStart.KIND),
+            new Entry(ServerFault.Restart.class, ServerFault.Restart.KIND),
+            new Entry(ServerFault.OtherModel.class, ServerFault.OtherModel.KIND),
+            new Entry(ServerFault.ApiKey.class, ServerFault.ApiKey.KIND),
+            new Entry(ServerFault.DpRanks.class, ServerFault.DpRanks.KIND));
+
+    private static final List<FaultKind> ALL = ENTRIES.stream().map(Entry::kind).toList();
+
+    private record Entry(Class<? extends Fault> type, FaultKind kind) {}
 
     private FaultCatalogue() {}
 
@@ -63,6 +67,14 @@ public final class FaultCatalogue {
                 .findFirst()
                 .orElseThrow(() -> new IllegalArgumentException("There is no fault \"" + name + "\"; there are "
                         + ALL.stream().map(FaultKind::name).sorted().collect(Collectors.joining(", ")) + "."));
+    }
+
+    static FaultKind kind(Class<? extends Fault> type) {
+        return ENTRIES.stream()
+                .filter(entry -> entry.type().equals(type))
+                .findFirst()
+                .orElseThrow()
+                .kind();
     }
 
     static Fault parse(String text) {

@@ -20,11 +20,6 @@ public sealed interface GpuFault extends Fault {
         public ColdFirstWave {
             KIND.check(requests, (double) extra.toMillis());
         }
-
-        @Override
-        public FaultKind kind() {
-            return KIND;
-        }
     }
 
     /** The first requests after each start take {@link #FACTOR} times their time to the first token: caches warm up. */
@@ -41,11 +36,6 @@ public sealed interface GpuFault extends Fault {
 
         public Warming {
             KIND.check(requests);
-        }
-
-        @Override
-        public FaultKind kind() {
-            return KIND;
         }
     }
 
@@ -65,11 +55,6 @@ public sealed interface GpuFault extends Fault {
         public Drift {
             KIND.check(percent, seconds);
         }
-
-        @Override
-        public FaultKind kind() {
-            return KIND;
-        }
     }
 
     /** Work makes it slower for good: speed falls exponentially to a factor. */
@@ -88,11 +73,6 @@ public sealed interface GpuFault extends Fault {
         public Throttling {
             KIND.check(factor, seconds);
         }
-
-        @Override
-        public FaultKind kind() {
-            return KIND;
-        }
     }
 
     /** Held blocks cost the others time. */
@@ -108,11 +88,6 @@ public sealed interface GpuFault extends Fault {
 
         public HoldsSlow {
             KIND.check(percent);
-        }
-
-        @Override
-        public FaultKind kind() {
-            return KIND;
         }
     }
 
@@ -142,11 +117,6 @@ public sealed interface GpuFault extends Fault {
         /** Returns this noise from another seed. */
         public Noise from(int another) {
             return new Noise(starts, legs, requests, another);
-        }
-
-        @Override
-        public FaultKind kind() {
-            return KIND;
         }
     }
 }

@@ -18,11 +18,6 @@ public sealed interface HttpFault extends Fault {
         public EmptyOutputs {
             KIND.check(percent);
         }
-
-        @Override
-        public FaultKind kind() {
-            return KIND;
-        }
     }
 
     /** A stream that says nothing for a while, with its connection open. */
@@ -42,11 +37,6 @@ public sealed interface HttpFault extends Fault {
         public StalledStream {
             KIND.check(percent, tokens, (double) pause.toMillis());
         }
-
-        @Override
-        public FaultKind kind() {
-            return KIND;
-        }
     }
 
     /** A stream that is cut off in the middle of an event. */
@@ -64,11 +54,6 @@ public sealed interface HttpFault extends Fault {
 
         public BrokenSse {
             KIND.check(percent, tokens);
-        }
-
-        @Override
-        public FaultKind kind() {
-            return KIND;
         }
     }
 
@@ -88,11 +73,6 @@ public sealed interface HttpFault extends Fault {
         public HttpError {
             KIND.check(percent, status);
         }
-
-        @Override
-        public FaultKind kind() {
-            return KIND;
-        }
     }
 
     /** Answers that count their tokens wrong. */
@@ -109,11 +89,6 @@ public sealed interface HttpFault extends Fault {
         public UsageWrong {
             KIND.check(percent);
         }
-
-        @Override
-        public FaultKind kind() {
-            return KIND;
-        }
     }
 
     /** Pins that act at once and are answered late. */
@@ -128,11 +103,6 @@ public sealed interface HttpFault extends Fault {
 
         public PinLate {
             KIND.check((double) delay.toMillis());
-        }
-
-        @Override
-        public FaultKind kind() {
-            return KIND;
         }
     }
 }

@@ -18,11 +18,6 @@ public sealed interface ServerFault extends Fault {
         public SlowStart {
             KIND.check((double) delay.toSeconds());
         }
-
-        @Override
-        public FaultKind kind() {
-            return KIND;
-        }
     }
 
     /** The server is killed and starts again on its ports with an empty cache. */
@@ -41,11 +36,6 @@ public sealed interface ServerFault extends Fault {
         public Restart {
             KIND.check(requests, (double) down.toMillis());
         }
-
-        @Override
-        public FaultKind kind() {
-            return KIND;
-        }
     }
 
     /** After a restart the server serves another model. */
@@ -59,11 +49,6 @@ public sealed interface ServerFault extends Fault {
 
         public OtherModel {
             KIND.check(name);
-        }
-
-        @Override
-        public FaultKind kind() {
-            return KIND;
         }
     }
 
@@ -80,11 +65,6 @@ public sealed interface ServerFault extends Fault {
         public ApiKey {
             KIND.check(key);
         }
-
-        @Override
-        public FaultKind kind() {
-            return KIND;
-        }
     }
 
     /** Several caches behind one HTTP port. */
@@ -100,11 +80,6 @@ public sealed interface ServerFault extends Fault {
 
         public DpRanks {
             KIND.check(ranks);
-        }
-
-        @Override
-        public FaultKind kind() {
-            return KIND;
         }
     }
 }

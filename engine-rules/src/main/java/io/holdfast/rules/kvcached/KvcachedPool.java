@@ -28,6 +28,11 @@ import java.util.OptionalLong;
  * so its pages are as full as they can be. One that names its blocks sees them scattered, as in a real engine.
  */
 public final class KvcachedPool implements ElasticPool, AutoCloseable {
+    /** Pages that are mapped in advance, and freed pages that stay mapped: kvcached's defaults. */
+    private static final int MIN_RESERVED = 5;
+
+    private static final int MAX_RESERVED = 10;
+
     private static final long LOOK_NANOS = 100_000_000;
 
     private final KvcachedSettings settings;
@@ -48,12 +53,13 @@ public final class KvcachedPool implements ElasticPool, AutoCloseable {
         this.settings = settings;
         this.clock = clock;
         this.segment = segment;
-        int perPage = Math.toIntExact(settings.pageBytes() / settings.blockBytes());
-        int pages = Math.toIntExact(settings.perLayerBytes() / settings.pageBytes());
+        int perPage = settings.geometry().perPage();
+        int pages =
+                Math.toIntExact(settings.perLayerBytes() / settings.geometry().pageBytes());
         this.startBlocks = pages * perPage;
         this.pool = settings.preallocates()
-                ? new PagePool(pages, perPage, settings.minReserved(), settings.maxReserved())
-                : new PagePool(pages, perPage, 0, settings.maxReserved());
+                ? new PagePool(pages, perPage, MIN_RESERVED, MAX_RESERVED)
+                : new PagePool(pages, perPage, 0, MAX_RESERVED);
         this.startNanos = clock.nanos();
     }
 
@@ -160,10 +166,10 @@ public final class KvcachedPool implements ElasticPool, AutoCloseable {
         if (limit.isEmpty()) {
             return OptionalLong.empty();
         }
-        long perLayer = limit.getAsLong() / settings.slices();
+        long perLayer = limit.getAsLong() / settings.geometry().slices();
         return perLayer <= 0 || perLayer == settings.perLayerBytes()
                 ? OptionalLong.empty()
-                : OptionalLong.of(perLayer / settings.pageBytes());
+                : OptionalLong.of(perLayer / settings.geometry().pageBytes());
     }
 
     private void publish() {

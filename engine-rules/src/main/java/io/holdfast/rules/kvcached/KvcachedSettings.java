@@ -12,12 +12,7 @@ import java.util.Optional;
  * @param engine goes into the name
  * @param blocks in the pool, of which the first is never used
  * @param blockTokens tokens in a block
- * @param blockBytes of one block in one layer's keys or values
- * @param pageBytes of a page in one layer's keys or values, whole blocks
- * @param layers of the model
- * @param kvBuffers 2 for keys and values, 1 where they share one
- * @param minReserved pages that are mapped in advance
- * @param maxReserved freed pages that stay mapped
+ * @param geometry bytes of blocks and pages
  * @param preallocates {@code KVCACHED_PAGE_PREALLOC_ENABLED}; without it there is no reserve, and limits are never
  *     looked at
  * @param maxCachedTokens {@code KVCACHED_MAX_CACHED_TOKENS}, -1 for as many as there is room for
@@ -28,12 +23,7 @@ public record KvcachedSettings(
         EngineTag engine,
         int blocks,
         int blockTokens,
-        long blockBytes,
-        long pageBytes,
-        int layers,
-        int kvBuffers,
-        int minReserved,
-        int maxReserved,
+        Geometry geometry,
         boolean preallocates,
         int maxCachedTokens) {
 
@@ -49,24 +39,43 @@ public record KvcachedSettings(
         }
     }
 
+    /**
+     * Bytes of blocks and pages.
+     *
+     * @param blockBytes of one block in one layer's keys or values
+     * @param pageBytes of a page in one layer's keys or values, whole blocks
+     * @param layers of the model
+     * @param kvBuffers 2 for keys and values, 1 where they share one
+     */
+    public record Geometry(long blockBytes, long pageBytes, int layers, int kvBuffers) {
+        public Geometry {
+            check(blockBytes >= 1, "blockBytes must be at least 1, not " + blockBytes + ".");
+            check(
+                    pageBytes >= blockBytes && pageBytes % blockBytes == 0,
+                    "pageBytes must be whole blocks of " + blockBytes + " bytes, not " + pageBytes + ".");
+            check(layers >= 1, "layers must be at least 1, not " + layers + ".");
+            check(kvBuffers == 1 || kvBuffers == 2, "kvBuffers must be 1 or 2, not " + kvBuffers + ".");
+        }
+
+        /** Returns the number of blocks in a page. */
+        int perPage() {
+            return Math.toIntExact(pageBytes / blockBytes);
+        }
+
+        /** Returns the number of the model's parts in which a page and a limit are counted. */
+        long slices() {
+            return (long) layers * kvBuffers;
+        }
+    }
+
     private static final int LONGEST_NAME = 64;
 
     public KvcachedSettings {
         check(blocks >= 2, "blocks must be at least 2, of which one is never used, not " + blocks + ".");
         check(blockTokens >= 1, "blockTokens must be at least 1, not " + blockTokens + ".");
-        check(blockBytes >= 1, "blockBytes must be at least 1, not " + blockBytes + ".");
         check(
-                pageBytes >= blockBytes && pageBytes % blockBytes == 0,
-                "pageBytes must be whole blocks of " + blockBytes + " bytes, not " + pageBytes + ".");
-        check(layers >= 1, "layers must be at least 1, not " + layers + ".");
-        check(kvBuffers == 1 || kvBuffers == 2, "kvBuffers must be 1 or 2, not " + kvBuffers + ".");
-        check(
-                blocks >= pageBytes / blockBytes,
-                "blocks must fill at least one page, which has " + pageBytes / blockBytes + ", not " + blocks + ".");
-        check(
-                minReserved >= 0 && maxReserved >= minReserved,
-                "minReserved and maxReserved must be 0 or more and in order, not " + minReserved + " and " + maxReserved
-                        + ".");
+                blocks >= geometry.perPage(),
+                "blocks must fill at least one page, which has " + geometry.perPage() + ", not " + blocks + ".");
         check(
                 maxCachedTokens >= -1,
                 "maxCachedTokens must be -1 (no cap), 0 (none) or more, not " + maxCachedTokens + ".");
@@ -83,109 +92,43 @@ public record KvcachedSettings(
                 engine,
                 blocks,
                 blockTokens,
-                1 << 18,
-                1 << 21,
-                4,
-                2,
-                5,
-                10,
+                new Geometry(1 << 18, 1 << 21, 4, 2),
                 true,
                 16_000);
     }
 
     public KvcachedSettings withDirectory(Path value) {
         return new KvcachedSettings(
-                value,
-                ipcName,
-                engine,
-                blocks,
-                blockTokens,
-                blockBytes,
-                pageBytes,
-                layers,
-                kvBuffers,
-                minReserved,
-                maxReserved,
-                preallocates,
-                maxCachedTokens);
+                value, ipcName, engine, blocks, blockTokens, geometry, preallocates, maxCachedTokens);
     }
 
     public KvcachedSettings withIpcName(String value) {
         return new KvcachedSettings(
-                directory,
-                Optional.of(value),
-                engine,
-                blocks,
-                blockTokens,
-                blockBytes,
-                pageBytes,
-                layers,
-                kvBuffers,
-                minReserved,
-                maxReserved,
-                preallocates,
-                maxCachedTokens);
+                directory, Optional.of(value), engine, blocks, blockTokens, geometry, preallocates, maxCachedTokens);
     }
 
-    public KvcachedSettings withGeometry(long block, long page, int modelLayers, int buffers) {
+    public KvcachedSettings withGeometry(long block, long page, int layers, int buffers) {
+        Geometry value = new Geometry(block, page, layers, buffers);
         return new KvcachedSettings(
-                directory,
-                ipcName,
-                engine,
-                blocks,
-                blockTokens,
-                block,
-                page,
-                modelLayers,
-                buffers,
-                minReserved,
-                maxReserved,
-                preallocates,
-                maxCachedTokens);
+                directory, ipcName, engine, blocks, blockTokens, value, preallocates, maxCachedTokens);
     }
 
     public KvcachedSettings withPreallocates(boolean value) {
-        return new KvcachedSettings(
-                directory,
-                ipcName,
-                engine,
-                blocks,
-                blockTokens,
-                blockBytes,
-                pageBytes,
-                layers,
-                kvBuffers,
-                minReserved,
-                maxReserved,
-                value,
-                maxCachedTokens);
+        return new KvcachedSettings(directory, ipcName, engine, blocks, blockTokens, geometry, value, maxCachedTokens);
     }
 
     public KvcachedSettings withMaxCachedTokens(int value) {
-        return new KvcachedSettings(
-                directory,
-                ipcName,
-                engine,
-                blocks,
-                blockTokens,
-                blockBytes,
-                pageBytes,
-                layers,
-                kvBuffers,
-                minReserved,
-                maxReserved,
-                preallocates,
-                value);
+        return new KvcachedSettings(directory, ipcName, engine, blocks, blockTokens, geometry, preallocates, value);
     }
 
     /** Bytes of one page over all layers; all numbers of a segment but its limit are multiples of it. */
     public long bundleBytes() {
-        return pageBytes * slices();
+        return geometry.pageBytes() * geometry.slices();
     }
 
     /** The limit that a segment begins with. */
     public long startupBytes() {
-        return perLayerBytes() * slices();
+        return perLayerBytes() * geometry.slices();
     }
 
     /** The segment of an engine in a process group. */
@@ -206,12 +149,7 @@ public record KvcachedSettings(
     }
 
     long perLayerBytes() {
-        return blocks * blockBytes;
-    }
-
-    /** In how many parts of the model a page and a limit are counted. */
-    long slices() {
-        return (long) layers * kvBuffers;
+        return blocks * geometry.blockBytes();
     }
 
     private static void check(boolean holds, String otherwise) {

@@ -8,6 +8,7 @@ import io.holdfast.rules.engine.Gpu;
 import io.holdfast.rules.engine.Model;
 import io.holdfast.rules.engine.Pass;
 import io.holdfast.rules.engine.RequestOptions;
+import io.holdfast.rules.engine.RequestTally;
 import io.holdfast.rules.fault.CacheFault;
 import io.holdfast.rules.fault.Faults;
 import io.holdfast.rules.fault.GpuFault;
@@ -70,7 +71,8 @@ public final class SglangEngine implements Engine {
     private final DecodeRoom room;
     private final WaitingQueue waiting;
     private final SchedulerLog log;
-    private final AnswerCounts counts;
+    private RequestTally answered = RequestTally.NONE;
+    private long cachedTokens;
     private final NewTokenRatio ratio = new NewTokenRatio();
     private final List<RadixRequest> running = new ArrayList<>();
 
@@ -110,7 +112,6 @@ public final class SglangEngine implements Engine {
         this.room = new DecodeRoom(cache, kv, settings, faults);
         this.waiting = new WaitingQueue(settings);
         this.log = new SchedulerLog(clock);
-        this.counts = new AnswerCounts(clock);
         this.stats = snapshot(0);
         this.reported = stats;
     }
@@ -222,8 +223,7 @@ public final class SglangEngine implements Engine {
 
     @Override
     public long answered() {
-        SglangStats now = stats;
-        return now.whole().requests() + now.streamed().requests();
+        return stats.answered().requests();
     }
 
     /** From any thread: the numbers after the last change. */
@@ -328,7 +328,9 @@ public final class SglangEngine implements Engine {
                 continue;
             }
             active.request.answer(model.next(active.request));
-            counts.said(active.request);
+            if (active.request.answered() == 1) {
+                answered = answered.firstToken((clock.nanos() - active.request.arrivalNanos()) / 1e9);
+            }
             if (active.ends()) {
                 batchFull = false;
                 finish(active);
@@ -410,7 +412,8 @@ public final class SglangEngine implements Engine {
     private void finish(RadixRequest active) {
         kv.finish(active);
         if (!active.aborted) {
-            counts.answered(active.request);
+            cachedTokens += active.request.cachedTokens();
+            answered = answered.answered(active.request.prompt().length, active.request.answered());
             active.session.ifPresent(session -> cache.sessions().finished(session, active.node));
         }
         cache.settle();
@@ -475,7 +478,7 @@ public final class SglangEngine implements Engine {
                 cache.protectedTokens(),
                 ratio.current(),
                 log.hitRate(),
-                counts.cachedTokens(),
+                cachedTokens,
                 cache.evictedTokens(),
                 aborted,
                 waiting.tokens(),
@@ -484,7 +487,6 @@ public final class SglangEngine implements Engine {
                 host.capacityTokens(),
                 host.capacityTokens() - host.freeTokens(),
                 log.work(),
-                counts.whole(),
-                counts.streamed());
+                answered);
     }
 }

@@ -3,9 +3,6 @@ package io.holdfast.rules.sglang;
 /**
  * Settings of an SGLang server to emulate.
  *
- * @param capacityTokens size of the KV cache, whole pages
- * @param pageTokens tokens in a block
- * @param contextTokens the model's context length
  * @param maxRunning requests that decode together
  * @param chunkedPrefillTokens prompt tokens that one pass prefills at most, whole pages
  * @param eviction which leaf goes first
@@ -14,9 +11,7 @@ package io.holdfast.rules.sglang;
  * @param policy who of the waiting goes first
  */
 public record SglangSettings(
-        int capacityTokens,
-        int pageTokens,
-        int contextTokens,
+        Sizes sizes,
         int maxRunning,
         int chunkedPrefillTokens,
         Variant variant,
@@ -34,28 +29,24 @@ public record SglangSettings(
         LPM
     }
 
-    /** First come, first served. */
-    public SglangSettings(
-            int capacityTokens,
-            int pageTokens,
-            int contextTokens,
-            int maxRunning,
-            int chunkedPrefillTokens,
-            Variant variant,
-            Eviction eviction,
-            boolean sessions,
-            double hostRatio) {
-        this(
-                capacityTokens,
-                pageTokens,
-                contextTokens,
-                maxRunning,
-                chunkedPrefillTokens,
-                variant,
-                eviction,
-                sessions,
-                hostRatio,
-                Policy.FCFS);
+    /**
+     * Sizes in tokens.
+     *
+     * @param capacityTokens size of the KV cache, whole pages
+     * @param pageTokens tokens in a block
+     * @param contextTokens the model's context length
+     */
+    public record Sizes(int capacityTokens, int pageTokens, int contextTokens) {
+        public Sizes {
+            check(pageTokens >= 1, "pageTokens must be at least 1, not " + pageTokens + ".");
+            check(
+                    capacityTokens >= 16 && capacityTokens % pageTokens == 0,
+                    "capacityTokens must be at least 16 and whole pages of " + pageTokens + " tokens, not "
+                            + capacityTokens + ".");
+            check(
+                    contextTokens >= LEAST_CONTEXT,
+                    "contextTokens must be at least " + LEAST_CONTEXT + ", not " + contextTokens + ".");
+        }
     }
 
     /** Code of the server: the release, or one of the branches that pin. */
@@ -92,14 +83,7 @@ public record SglangSettings(
     }
 
     public SglangSettings {
-        check(pageTokens >= 1, "pageTokens must be at least 1, not " + pageTokens + ".");
-        check(
-                capacityTokens >= 16 && capacityTokens % pageTokens == 0,
-                "capacityTokens must be at least 16 and whole pages of " + pageTokens + " tokens, not " + capacityTokens
-                        + ".");
-        check(
-                contextTokens >= LEAST_CONTEXT,
-                "contextTokens must be at least " + LEAST_CONTEXT + ", not " + contextTokens + ".");
+        int pageTokens = sizes.pageTokens();
         check(maxRunning >= 1, "maxRunning must be at least 1, not " + maxRunning + ".");
         check(
                 chunkedPrefillTokens >= pageTokens && chunkedPrefillTokens % pageTokens == 0,
@@ -113,118 +97,63 @@ public record SglangSettings(
 
     /** A small cache: 4096 tokens in blocks of 16, least recently used first, nothing special. */
     public static SglangSettings defaults() {
-        return new SglangSettings(4096, 16, 8192, 32, 8192, Variant.STOCK, Eviction.LRU, false, 0);
+        return new SglangSettings(
+                new Sizes(4096, 16, 8192), 32, 8192, Variant.STOCK, Eviction.LRU, false, 0, Policy.FCFS);
+    }
+
+    public int capacityTokens() {
+        return sizes.capacityTokens();
+    }
+
+    public int pageTokens() {
+        return sizes.pageTokens();
+    }
+
+    public int contextTokens() {
+        return sizes.contextTokens();
     }
 
     public SglangSettings withSizes(int capacity, int page, int context) {
         int chunk = Math.max(page, chunkedPrefillTokens / page * page);
-        return new SglangSettings(
-                capacity, page, context, maxRunning, chunk, variant, eviction, sessions, hostRatio, policy);
+        Sizes value = new Sizes(capacity, page, context);
+        return new SglangSettings(value, maxRunning, chunk, variant, eviction, sessions, hostRatio, policy);
     }
 
     public SglangSettings withMaxRunning(int value) {
-        return new SglangSettings(
-                capacityTokens,
-                pageTokens,
-                contextTokens,
-                value,
-                chunkedPrefillTokens,
-                variant,
-                eviction,
-                sessions,
-                hostRatio,
-                policy);
+        return new SglangSettings(sizes, value, chunkedPrefillTokens, variant, eviction, sessions, hostRatio, policy);
     }
 
     public SglangSettings withChunkedPrefillTokens(int value) {
-        return new SglangSettings(
-                capacityTokens,
-                pageTokens,
-                contextTokens,
-                maxRunning,
-                value,
-                variant,
-                eviction,
-                sessions,
-                hostRatio,
-                policy);
+        return new SglangSettings(sizes, maxRunning, value, variant, eviction, sessions, hostRatio, policy);
     }
 
     public SglangSettings withVariant(Variant value) {
         return new SglangSettings(
-                capacityTokens,
-                pageTokens,
-                contextTokens,
-                maxRunning,
-                chunkedPrefillTokens,
-                value,
-                eviction,
-                sessions,
-                hostRatio,
-                policy);
+                sizes, maxRunning, chunkedPrefillTokens, value, eviction, sessions, hostRatio, policy);
     }
 
     public SglangSettings withEviction(Eviction value) {
-        return new SglangSettings(
-                capacityTokens,
-                pageTokens,
-                contextTokens,
-                maxRunning,
-                chunkedPrefillTokens,
-                variant,
-                value,
-                sessions,
-                hostRatio,
-                policy);
+        return new SglangSettings(sizes, maxRunning, chunkedPrefillTokens, variant, value, sessions, hostRatio, policy);
     }
 
     public SglangSettings withSessions(boolean value) {
-        return new SglangSettings(
-                capacityTokens,
-                pageTokens,
-                contextTokens,
-                maxRunning,
-                chunkedPrefillTokens,
-                variant,
-                eviction,
-                value,
-                hostRatio,
-                policy);
+        return new SglangSettings(sizes, maxRunning, chunkedPrefillTokens, variant, eviction, value, hostRatio, policy);
     }
 
     public SglangSettings withHostRatio(double value) {
-        return new SglangSettings(
-                capacityTokens,
-                pageTokens,
-                contextTokens,
-                maxRunning,
-                chunkedPrefillTokens,
-                variant,
-                eviction,
-                sessions,
-                value,
-                policy);
+        return new SglangSettings(sizes, maxRunning, chunkedPrefillTokens, variant, eviction, sessions, value, policy);
     }
 
     public SglangSettings withPolicy(Policy value) {
         return new SglangSettings(
-                capacityTokens,
-                pageTokens,
-                contextTokens,
-                maxRunning,
-                chunkedPrefillTokens,
-                variant,
-                eviction,
-                sessions,
-                hostRatio,
-                value);
+                sizes, maxRunning, chunkedPrefillTokens, variant, eviction, sessions, hostRatio, value);
     }
 
     /** Size of the host tier: the engine rounds to whole pages and adds one. */
     public int hostTokens() {
         return hostRatio == 0
                 ? 0
-                : Math.toIntExact((long) (hostRatio * capacityTokens) / pageTokens * pageTokens + pageTokens);
+                : Math.toIntExact((long) (hostRatio * capacityTokens()) / pageTokens() * pageTokens() + pageTokens());
     }
 
     /** The longest prompt that is served. */
@@ -234,7 +163,7 @@ public record SglangSettings(
 
     /** The most tokens that a prompt and its answer may have together, and one. */
     public int maxRequestTokens() {
-        return Math.min(contextTokens, capacityTokens) - 1;
+        return Math.min(contextTokens(), capacityTokens()) - 1;
     }
 
     /**
@@ -244,8 +173,8 @@ public record SglangSettings(
     public int maxAnswerTokens(int prompt) {
         int most = maxRequestTokens() - prompt - 1;
         if (variant == Variant.STOCK) {
-            int paged = (prompt + pageTokens - 1) / pageTokens * pageTokens;
-            most = Math.min(most, capacityTokens - paged - pageTokens - 1);
+            int paged = (prompt + pageTokens() - 1) / pageTokens() * pageTokens();
+            most = Math.min(most, capacityTokens() - paged - pageTokens() - 1);
         }
         return Math.max(0, most);
     }

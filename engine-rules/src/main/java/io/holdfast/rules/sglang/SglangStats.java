@@ -15,8 +15,7 @@ import io.holdfast.rules.engine.RequestTally;
  * @param waitingUncachedTokens what the engine expects to compute of both
  * @param hostTokens that the host tier may hold, 0 without one
  * @param work what was done so far
- * @param whole requests that were answered whole
- * @param streamed requests that were answered token by token
+ * @param answered requests that said all
  */
 public record SglangStats(
         int running,
@@ -36,8 +35,7 @@ public record SglangStats(
         int hostTokens,
         int hostUsedTokens,
         SglangWork work,
-        RequestTally whole,
-        RequestTally streamed) {
+        RequestTally answered) {
 
     /** Tokens of running requests and pins: neither free nor evictable. */
     public int usedTokens() {
@@ -47,11 +45,6 @@ public record SglangStats(
     /** Requests that were sent back to the queue. */
     public long retracted() {
         return work.retracted();
-    }
-
-    /** Tokens of prompts that are to be prefilled, cached or not. */
-    public long pendingTokens() {
-        return waitingTokens + cutTokens;
     }
 
     /** Tokens that are used, and those that waiting prompts will use. */

@@ -2,7 +2,10 @@ package io.holdfast.rules.vllm;
 
 import io.holdfast.rules.engine.BlockName;
 import java.util.Arrays;
+import java.util.Objects;
+import java.util.Set;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -219,6 +222,14 @@ final class BlockPool {
             block = unused.after(block);
         }
         return order;
+    }
+
+    /** Returns the names of all that is held, in 64 bits. */
+    Set<Long> hashes() {
+        return Arrays.stream(names)
+                .filter(Objects::nonNull)
+                .map(BlockName::hash)
+                .collect(Collectors.toSet());
     }
 
     private void setAside() {

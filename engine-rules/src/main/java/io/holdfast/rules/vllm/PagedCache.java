@@ -9,8 +9,10 @@ import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.kvcached.ElasticPool;
 import io.holdfast.rules.vllm.VllmSettings.Release;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.SequencedSet;
 
 /**
  * The cache as the scheduler sees it: requests get blocks for their tokens or do not, and events tell of it.
@@ -24,6 +26,9 @@ import java.util.Optional;
  * running requests have, too.
  */
 final class PagedCache {
+    /** Blocks outside the GPU that are remembered, so that a server does not grow for ever. */
+    private static final int MOST_OUTSIDE = 1 << 20;
+
     private final int blockTokens;
     private final boolean byteHashes;
 
@@ -32,6 +37,15 @@ final class PagedCache {
 
     /** True if the pool is kvcached's. */
     private final boolean isElastic;
+
+    /** True if blocks stay for later prompts; else they have no names, and nothing is told of them. */
+    private final boolean keepsPrefixes;
+
+    /** True if what is evicted can be brought back from outside the GPU. */
+    private final boolean restores;
+
+    /** Names of blocks that are outside the GPU, the oldest first. */
+    private final SequencedSet<Long> outside = new LinkedHashSet<>();
 
     private final VllmBlockNames namer;
     private final byte[] root;
@@ -49,12 +63,21 @@ final class PagedCache {
         blockTokens = settings.blockTokens();
         byteHashes = settings.byteHashes();
         tellsMore = settings.release() != Release.V0_22;
+        keepsPrefixes = settings.keepsPrefixes();
+        restores = settings.is(Profile.RESTORE);
         namer = new VllmBlockNames(settings.hashing());
         root = namer.root();
-        pool = new BlockPool(
-                settings.blocks(),
-                isElastic || settings.release() != Release.V0_22,
-                name -> events.add(new CacheEvent.Removed(List.of(name), Tier.GPU)));
+        pool = new BlockPool(settings.blocks(), isElastic || settings.release() != Release.V0_22, this::removed);
+    }
+
+    private void removed(BlockName name) {
+        if (restores) {
+            outside.add(name.hash());
+            if (outside.size() > MOST_OUTSIDE) {
+                outside.removeFirst();
+            }
+        }
+        events.add(new CacheEvent.Removed(List.of(name), Tier.GPU));
     }
 
     VllmRequest request(Generation generation) {
@@ -63,10 +86,14 @@ final class PagedCache {
 
     /**
      * Finds how many leading blocks of a request the cache has; the request has none yet. They are in its table then,
-     * and not its own before it is admitted. The last token is computed in any case, so the last block of an aligned
+     * and not its own before it is admitted. Tokens behind them that can be brought back are noted too. The last token is computed in any case, so the last block of an aligned
      * prompt does not count.
      */
     int find(VllmRequest request) {
+        request.restored = 0;
+        if (!keepsPrefixes) {
+            return 0;
+        }
         int most = (request.length() - 1) / blockTokens;
         nameUpTo(request, most);
         int hits = 0;
@@ -77,6 +104,11 @@ final class PagedCache {
             }
             request.put(hits++, block);
         }
+        while (hits + request.restored / blockTokens < most
+                && outside.contains(
+                        request.names.get(hits + request.restored / blockTokens).hash())) {
+            request.restored += blockTokens;
+        }
         if (hits > 0 && tellsMore && request.generation.terms().reportsHits()) {
             announce(request, 0, hits);
         }
@@ -85,9 +117,11 @@ final class PagedCache {
 
     /**
      * Gives a request what was found, and blocks for more tokens; false, and nothing done, unless all of it would fit.
+     *
+     * @param promised blocks that have to be left free beside it
      */
-    boolean admit(VllmRequest request, int hits, int tokens) {
-        int wanted = blocksFor(request.length()) - hits;
+    boolean admit(VllmRequest request, int hits, int tokens, int promised) {
+        int wanted = blocksFor(request.length()) - hits + promised;
         for (int i = 0; i < hits; i++) {
             wanted += pool.isUnused(request.table[i]) ? 1 : 0;
         }
@@ -103,9 +137,19 @@ final class PagedCache {
         }
         request.held = hits;
         request.registered = hits;
-        request.computed = hits * blockTokens;
+        request.computed = hits * blockTokens + request.restored;
+        request.restoring = request.restored;
         grow(request, tokens);
         return true;
+    }
+
+    /** Returns the blocks that running requests may need beyond theirs, and one that is to join them for its answer. */
+    int promised(List<VllmRequest> running, VllmRequest joining) {
+        return running.stream()
+                        .mapToInt(one -> blocksFor(one.longest()) - one.held)
+                        .sum()
+                + blocksFor(joining.longest())
+                - blocksFor(joining.length());
     }
 
     /** Gives a request blocks for more tokens; false, and nothing done, where there are not enough. */
@@ -144,6 +188,7 @@ final class PagedCache {
         } else if (!pool.clear()) {
             return false;
         }
+        outside.clear();
         events.add(new CacheEvent.Cleared());
         return true;
     }
@@ -190,7 +235,7 @@ final class PagedCache {
         }
         memory.used(blocks());
         int full = request.computed / blockTokens;
-        if (full == request.registered) {
+        if (full == request.registered || !keepsPrefixes) {
             return;
         }
         nameUpTo(request, full);

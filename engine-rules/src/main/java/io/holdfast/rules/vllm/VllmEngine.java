@@ -61,12 +61,14 @@ public final class VllmEngine implements Engine {
     private final Model model;
     private final Consumer<List<CacheEvent>> publisher;
     private final PagedCache cache;
+    private final StageRules stage;
     private final WaitingLine waiting;
     private final List<VllmRequest> running = new ArrayList<>();
 
     /** Requests that this pass computes, in order. */
     private final List<VllmRequest> batch = new ArrayList<>();
 
+    private Pass pass = Pass.decode(0);
     private boolean ended;
     private int limit = Integer.MAX_VALUE;
     private int refusedResets;
@@ -102,6 +104,7 @@ public final class VllmEngine implements Engine {
         this.model = model;
         this.publisher = publisher;
         this.cache = new PagedCache(settings, memory);
+        this.stage = new StageRules(settings.stage(), gpu);
         this.waiting = new WaitingLine(settings.policy());
         this.stats = snapshot();
     }
@@ -162,19 +165,31 @@ public final class VllmEngine implements Engine {
 
     @Override
     public boolean step() {
-        if (running.isEmpty() && waiting.isEmpty() && !ended) {
-            return false;
+        if (!stage.isReady()) {
+            stage.capture();
+            applyLimit();
+            stats = snapshot();
+            return true;
+        }
+        if (running.isEmpty() && waiting.isEmpty()) {
+            stage.idle();
+            if (!ended) {
+                return false;
+            }
+        } else if (stage.gathers(running.isEmpty())) {
+            return true;
         }
         boolean lastOne = ended;
         ended = false;
         applyLimit();
         schedule();
-        if (!batch.isEmpty() && !gpu.run(pass())) {
+        pass = scheduled();
+        if (!batch.isEmpty() && !stage.run(pass, batch)) {
             return true;
         }
         List<VllmRequest> told = say();
         List<CacheEvent> events = cache.drainEvents();
-        if (!events.isEmpty()) {
+        if (!events.isEmpty() && !settings.is(Profile.RESTORE)) {
             publisher.accept(events);
         }
         stats = snapshot();
@@ -190,6 +205,11 @@ public final class VllmEngine implements Engine {
     /** From any thread: the numbers after the last pass. */
     public VllmStats stats() {
         return stats;
+    }
+
+    /** The work of the last pass; engine thread only. */
+    Pass pass() {
+        return pass;
     }
 
     /** Engine thread only, for those who look into it. */
@@ -208,7 +228,7 @@ public final class VllmEngine implements Engine {
     }
 
     private void applyLimit() {
-        int usable = settings.blocks() - 1;
+        int usable = settings.blocks() - 1 - stage.graphBlocks();
         int fallen = faults.find(CacheFault.CapacityFalls.class)
                 .filter(fault -> answered.requests() >= fault.requests())
                 .map(fault -> (int) Math.round(usable * (1 - fault.percent() / 100)))
@@ -233,7 +253,12 @@ public final class VllmEngine implements Engine {
         int next = 0;
         while (next < running.size() && left > 0) {
             VllmRequest request = running.get(next);
-            int tokens = Math.min(request.length() - request.computed, left);
+            int uncached = request.generation.prompt().length - request.cached;
+            int tokens = stage.share(request.length() - request.computed, uncached, left, batch);
+            if (tokens == 0) {
+                next++;
+                continue;
+            }
             if (tokens == 1
                     && request.generation.answered() > 0
                     && faults.has(CacheFault.DecodeCannotEvict.class)
@@ -260,16 +285,22 @@ public final class VllmEngine implements Engine {
 
     private void admit(int budget) {
         int left = budget;
-        while (left > 0 && running.size() < settings.maxRunning()) {
+        boolean admits = stage.admits(running.isEmpty());
+        while (admits && left > 0 && running.size() < settings.maxRunning()) {
             Optional<VllmRequest> first = waiting.first();
             if (first.isEmpty()) {
                 return;
             }
             VllmRequest request = first.get();
             int hits = cache.find(request);
-            int hitTokens = hits * settings.blockTokens();
-            int tokens = Math.min(request.length() - hitTokens, left);
-            boolean fits = cache.admit(request, hits, tokens);
+            int hitTokens = hits * settings.blockTokens() + request.restored;
+            int missing = request.length() - hitTokens;
+            int tokens = stage.share(missing, missing, left, batch);
+            if (tokens == 0) {
+                return;
+            }
+            int promised = settings.stage().isPresent() ? cache.promised(running, request) : 0;
+            boolean fits = cache.admit(request, hits, tokens, promised);
             if (!request.preempted && (fits || settings.release() == Release.V0_22)) {
                 prefixQueries += request.length();
                 prefixHits += hitTokens;
@@ -316,13 +347,13 @@ public final class VllmEngine implements Engine {
         request.generation.fail("Cannot allocate 1 blocks: only 0 free");
     }
 
-    private Pass pass() {
+    private Pass scheduled() {
         int prefillTokens = 0;
         int prefills = 0;
         int firsts = 0;
         for (VllmRequest request : batch) {
             boolean first = request.generation.answered() == 0;
-            if (first || request.scheduled > 1) {
+            if (request.isRead()) {
                 prefillTokens += request.scheduled;
                 prefills++;
                 firsts += first && request.computed == request.length() ? 1 : 0;
@@ -337,7 +368,7 @@ public final class VllmEngine implements Engine {
         long now = clock.nanos();
         for (VllmRequest request : batch) {
             if (request.computed == request.length()) {
-                request.generation.found(request.cached, 0);
+                request.generation.found(request.cached, request.restored);
                 request.generation.answer(model.next(request.generation));
                 count(request, now);
                 told.add(request);
@@ -378,6 +409,7 @@ public final class VllmEngine implements Engine {
 
     private VllmStats snapshot() {
         return new VllmStats(
+                stage.isReady(),
                 running.size(),
                 waiting.size(),
                 cache.pool().capacity(),

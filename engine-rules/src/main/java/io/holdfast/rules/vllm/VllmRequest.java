@@ -36,6 +36,11 @@ final class VllmRequest {
      */
     int cached;
 
+    /** Tokens that come back from outside the GPU, and how many of them no pass has brought yet. */
+    int restored;
+
+    int restoring;
+
     boolean preempted;
     long admittedNanos;
     long firstTokenNanos;
@@ -49,6 +54,23 @@ final class VllmRequest {
 
     int length() {
         return generation.length();
+    }
+
+    /** Returns the tokens of its prompt and of the longest answer to it. */
+    int longest() {
+        return generation.prompt().length + generation.maxAnswer();
+    }
+
+    /** Returns true if this pass reads its prompt, or what it lost when it was preempted. */
+    boolean isRead() {
+        return generation.answered() == 0 || scheduled > 1;
+    }
+
+    /** Returns the tokens that this pass brings back. */
+    int takeRestoring() {
+        int tokens = restoring;
+        restoring = 0;
+        return tokens;
     }
 
     /** Notes a block behind so many others. */

@@ -2,31 +2,30 @@ package io.holdfast.rules.vllm;
 
 import io.holdfast.events.VllmHashing;
 import java.util.Arrays;
+import java.util.Optional;
 import java.util.stream.Collectors;
 
 /**
  * Settings of a vLLM server to emulate.
  *
- * @param blocks in the pool, of which the first is never used
- * @param blockTokens tokens in a block
- * @param contextTokens the longest prompt and answer together
+ * @param sizes of the cache and of requests
  * @param maxRunning requests that are scheduled together
  * @param maxBatchedTokens tokens that one pass computes at most
  * @param hashing how blocks are named
  * @param byteHashes whether events tell whole digests instead of numbers
  * @param release whose rules
  * @param policy which requests go first
+ * @param stage the server that is emulated in place of vLLM, where it is one of an optimisation log
  */
 public record VllmSettings(
-        int blocks,
-        int blockTokens,
-        int contextTokens,
+        Sizes sizes,
         int maxRunning,
         int maxBatchedTokens,
         VllmHashing hashing,
         boolean byteHashes,
         Release release,
-        Policy policy) {
+        Policy policy,
+        Optional<Stage> stage) {
 
     /** The releases that differ in what they do. */
     public enum Release {
@@ -46,48 +45,84 @@ public record VllmSettings(
         PRIORITY
     }
 
+    /**
+     * Sizes of the cache and of requests.
+     *
+     * @param blocks in the pool, of which the first is never used
+     * @param blockTokens tokens in a block
+     * @param contextTokens the longest prompt and answer together
+     */
+    public record Sizes(int blocks, int blockTokens, int contextTokens) {
+        public Sizes {
+            check(blocks >= 2, "blocks must be at least 2, of which one is never used, not " + blocks + ".");
+            check(blockTokens >= 1, "blockTokens must be at least 1, not " + blockTokens + ".");
+            check(contextTokens >= 16, "contextTokens must be at least 16, not " + contextTokens + ".");
+            check(
+                    (long) blocks * blockTokens >= contextTokens,
+                    "blocks times blockTokens must be at least contextTokens, or the longest request could never be"
+                            + " served; it is " + (long) blocks * blockTokens + " and " + contextTokens + ".");
+        }
+    }
+
     public VllmSettings {
-        check(blocks >= 2, "blocks must be at least 2, of which one is never used, not " + blocks + ".");
-        check(blockTokens >= 1, "blockTokens must be at least 1, not " + blockTokens + ".");
-        check(contextTokens >= 16, "contextTokens must be at least 16, not " + contextTokens + ".");
-        check(
-                (long) blocks * blockTokens >= contextTokens,
-                "blocks times blockTokens must be at least contextTokens, or the longest request could never be served;"
-                        + " it is " + (long) blocks * blockTokens + " and " + contextTokens + ".");
         check(maxRunning >= 1, "maxRunning must be at least 1, not " + maxRunning + ".");
         check(
                 maxBatchedTokens >= maxRunning,
                 "maxBatchedTokens must be at least maxRunning (" + maxRunning + "), not " + maxBatchedTokens + ".");
+        stage.ifPresent(it -> check(it, maxRunning, sizes));
+    }
+
+    private static void check(Stage stage, int running, Sizes sizes) {
+        int context = sizes.contextTokens();
+        long tokens = (sizes.blocks() - 1L) * sizes.blockTokens();
+        check(
+                !stage.profile().inSlots() || (long) running * context <= tokens,
+                "The " + stage.profile().text() + " profile reserves " + context + " tokens for each of " + running
+                        + " requests, and has " + tokens + ".");
+        long graphs = (long) stage.rates().size().graphBlocks() * sizes.blockTokens();
+        check(
+                stage.profile() != Profile.GRAPH || tokens - graphs >= context,
+                "Capturing graphs takes " + graphs + " of " + tokens + " tokens, which leaves too few for a context of "
+                        + context + " tokens.");
     }
 
     /** A small cache: 256 blocks of 16 tokens, default hashes. */
     public static VllmSettings defaults() {
         return new VllmSettings(
-                256,
-                16,
-                2048,
+                new Sizes(256, 16, 2048),
                 32,
                 2048,
                 new VllmHashing(VllmHashing.Algorithm.SHA256, VllmHashing.UNSET_SEED, VllmHashing.Form.TAGGED),
                 false,
                 Release.V0_32,
-                Policy.FCFS);
+                Policy.FCFS,
+                Optional.empty());
     }
 
-    public VllmSettings withSizes(int count, int tokens, int context) {
-        return new VllmSettings(
-                count, tokens, context, maxRunning, maxBatchedTokens, hashing, byteHashes, release, policy);
+    public int blocks() {
+        return sizes.blocks();
     }
 
-    /** With so many requests scheduled together, and so many tokens in one pass. */
+    public int blockTokens() {
+        return sizes.blockTokens();
+    }
+
+    public int contextTokens() {
+        return sizes.contextTokens();
+    }
+
+    public VllmSettings withSizes(int blocks, int blockTokens, int contextTokens) {
+        Sizes value = new Sizes(blocks, blockTokens, contextTokens);
+        return new VllmSettings(value, maxRunning, maxBatchedTokens, hashing, byteHashes, release, policy, stage);
+    }
+
+    /** Returns these settings with so many requests scheduled together, and so many tokens in one pass. */
     public VllmSettings withBatch(int running, int batched) {
-        return new VllmSettings(
-                blocks, blockTokens, contextTokens, running, batched, hashing, byteHashes, release, policy);
+        return new VllmSettings(sizes, running, batched, hashing, byteHashes, release, policy, stage);
     }
 
     public VllmSettings withHashing(VllmHashing value, boolean bytes) {
-        return new VllmSettings(
-                blocks, blockTokens, contextTokens, maxRunning, maxBatchedTokens, value, bytes, release, policy);
+        return new VllmSettings(sizes, maxRunning, maxBatchedTokens, value, bytes, release, policy, stage);
     }
 
     /**
@@ -117,13 +152,25 @@ public record VllmSettings(
     }
 
     public VllmSettings withRelease(Release value) {
-        return new VllmSettings(
-                blocks, blockTokens, contextTokens, maxRunning, maxBatchedTokens, hashing, byteHashes, value, policy);
+        return new VllmSettings(sizes, maxRunning, maxBatchedTokens, hashing, byteHashes, value, policy, stage);
     }
 
     public VllmSettings withPolicy(Policy value) {
+        return new VllmSettings(sizes, maxRunning, maxBatchedTokens, hashing, byteHashes, release, value, stage);
+    }
+
+    VllmSettings withStage(Stage value) {
         return new VllmSettings(
-                blocks, blockTokens, contextTokens, maxRunning, maxBatchedTokens, hashing, byteHashes, release, value);
+                sizes, maxRunning, maxBatchedTokens, hashing, byteHashes, release, policy, Optional.of(value));
+    }
+
+    /** Returns true if blocks stay for later prompts. */
+    public boolean keepsPrefixes() {
+        return stage.map(it -> it.profile().keepsPrefixes()).orElse(true);
+    }
+
+    boolean is(Profile profile) {
+        return stage.filter(it -> it.profile() == profile).isPresent();
     }
 
     private static void check(boolean holds, String otherwise) {

@@ -5,6 +5,7 @@ import io.holdfast.rules.engine.RequestTally;
 /**
  * The engine's own numbers as its last pass left them: what arrives later shows after the next one.
  *
+ * @param ready whether it serves; a server with graphs captures them before
  * @param blocks that can be used: without the first one, and within what the cache is limited to
  * @param freeBlocks that nobody uses, cached or not
  * @param prefixQueries tokens that were looked up in the cache, without those of preempted requests
@@ -18,6 +19,7 @@ import io.holdfast.rules.engine.RequestTally;
  * @param answered requests that said all
  */
 public record VllmStats(
+        boolean ready,
         int running,
         int waiting,
         int blocks,

@@ -275,7 +275,7 @@ class ConcurrentRecordingTest {
             if (computed > 0) {
                 long found = now.work().foundTokens() - before.work().foundTokens();
                 log.add("prefill new " + computed + " cached " + found + " running " + now.running() + " queue "
-                        + now.waiting() + " pending " + now.pendingTokens());
+                        + now.waiting() + " pending " + (now.waitingTokens() + now.cutTokens()));
             } else {
                 log.add("decode running " + now.running() + " used " + now.usedTokens() + " queue " + now.waiting());
             }

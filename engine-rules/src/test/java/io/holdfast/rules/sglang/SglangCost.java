@@ -52,8 +52,8 @@ final class SglangCost {
             SglangStats after = engine.stats();
             long said = after.work().decodedTokens()
                     - before.work().decodedTokens()
-                    + after.streamed().requests()
-                    - before.streamed().requests();
+                    + after.answered().requests()
+                    - before.answered().requests();
             long prompts = after.work().computedTokens() - before.work().computedTokens();
             System.out.printf(
                     "%d tokens said, %d of prompts, %d evicted, %d events in %.3f s: %.0f passes a second, %.2f us a"

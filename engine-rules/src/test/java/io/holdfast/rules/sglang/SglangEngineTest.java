@@ -168,7 +168,7 @@ class SglangEngineTest {
             most = Math.max(most, engine.stats().running());
         }
         assertThat(most).isEqualTo(2);
-        assertThat(engine.stats().whole().requests()).isEqualTo(5);
+        assertThat(engine.stats().answered().requests()).isEqualTo(5);
     }
 
     @Test
@@ -315,7 +315,9 @@ class SglangEngineTest {
         assertThat(engine.stats().usedTokens()).isZero();
         assertThat(engine.stats().evictableTokens()).isEqualTo(32);
         assertThat(engine.stats().aborted()).as("a second time changes nothing").isEqualTo(1);
-        assertThat(engine.stats().whole().requests()).as("it is not answered").isZero();
+        assertThat(engine.stats().answered().requests())
+                .as("it is not answered")
+                .isZero();
     }
 
     @Test
@@ -430,7 +432,7 @@ class SglangEngineTest {
         for (int step = 1; step < 40; step++) {
             engine.step();
         }
-        assertThat(engine.stats().whole().requests()).as("one has ended").isEqualTo(1);
+        assertThat(engine.stats().answered().requests()).as("one has ended").isEqualTo(1);
         assertThat(published).as("and stored its answer's blocks").isEmpty();
         engine.step();
         assertThat(published).hasSize(1);
@@ -443,11 +445,11 @@ class SglangEngineTest {
         serve(engine, prompt(1, 64), 1);
         serve(engine, prompt(1, 70), 3);
         SglangStats stats = engine.stats();
-        assertThat(stats.whole().requests()).isEqualTo(2);
-        assertThat(stats.whole().promptTokens()).isEqualTo(134);
-        assertThat(stats.whole().answerTokens()).isEqualTo(4);
+        assertThat(stats.answered().requests()).isEqualTo(2);
+        assertThat(stats.answered().promptTokens()).isEqualTo(134);
+        assertThat(stats.answered().answerTokens()).isEqualTo(4);
         assertThat(stats.cachedTokens()).isEqualTo(64);
-        assertThat(stats.whole().ttft().count()).isEqualTo(2);
-        assertThat(stats.whole().ttft().sumSeconds()).isEqualTo(0.0114 + 0.0056);
+        assertThat(stats.answered().ttft().count()).isEqualTo(2);
+        assertThat(stats.answered().ttft().sumSeconds()).isEqualTo(0.0114 + 0.0056);
     }
 }

@@ -72,7 +72,8 @@ class PagedCacheTest {
                             request(cache, IntStream.range(0, length).toArray());
                     int hits = cache.find(request);
                     assertThat(hits).isEqualTo(ping == 0 ? 0 : (length - 1) / 16);
-                    assertThat(cache.admit(request, hits, length - hits * 16)).isTrue();
+                    assertThat(cache.admit(request, hits, length - hits * 16, 0))
+                            .isTrue();
                     cache.release(request);
                     return cache.drainEvents().stream()
                             .mapToInt(event ->
@@ -87,7 +88,7 @@ class PagedCacheTest {
     private VllmRequest firstRequest(PagedCache cache) {
         VllmRequest request = request(cache, prompt);
         assertThat(cache.find(request)).isZero();
-        assertThat(cache.admit(request, 0, 15)).isTrue();
+        assertThat(cache.admit(request, 0, 15, 0)).isTrue();
         for (int token : new int[] {100, 101}) {
             request.generation.answer(token);
             assertThat(cache.extend(request, 1)).isTrue();
@@ -108,7 +109,7 @@ class PagedCacheTest {
     private static VllmRequest admitted(PagedCache cache, int[] tokens, int hits) {
         VllmRequest request = request(cache, tokens);
         assertThat(cache.find(request)).isEqualTo(hits);
-        assertThat(cache.admit(request, hits, tokens.length - hits * 4)).isTrue();
+        assertThat(cache.admit(request, hits, tokens.length - hits * 4, 0)).isTrue();
         return request;
     }
 

@@ -9,8 +9,6 @@ import io.holdfast.rules.engine.Gpu;
 import io.holdfast.rules.engine.Model;
 import io.holdfast.rules.fault.Faults;
 import io.holdfast.rules.kvcached.ElasticPool;
-import io.holdfast.rules.phases.PhaseEngine;
-import io.holdfast.rules.phases.PhaseSettings;
 import io.holdfast.rules.sglang.PinAnswer;
 import io.holdfast.rules.sglang.SglangEngine;
 import io.holdfast.rules.sglang.SglangSettings;
@@ -57,6 +55,9 @@ public final class VirtualRules {
 
             @Override
             public EngineFacts facts() {
+                if (settings.stage().isPresent()) {
+                    return EngineFacts.unknown();
+                }
                 return new EngineFacts(
                         Family.VLLM,
                         OptionalInt.of(settings.blockTokens()),
@@ -65,39 +66,6 @@ public final class VirtualRules {
                         Optional.empty());
             }
         };
-    }
-
-    /** One of the servers of an optimisation log, or the one that restores caches. */
-    static VirtualEngine.Rules phases(PhaseSettings settings) {
-        return new VirtualEngine.Rules() {
-            @Override
-            public VirtualEngine.Running start(
-                    Faults faults, EngineClock clock, Gpu gpu, Model model, Consumer<List<CacheEvent>> events) {
-                return new Phases(new PhaseEngine(settings, faults, clock, gpu, model, events));
-            }
-
-            @Override
-            public EngineFacts facts() {
-                return EngineFacts.unknown();
-            }
-        };
-    }
-
-    private record Phases(PhaseEngine rules) implements VirtualEngine.Running {
-        @Override
-        public Engine engine() {
-            return rules;
-        }
-
-        @Override
-        public boolean flush() {
-            return false;
-        }
-
-        @Override
-        public HoldRoutes routes() {
-            return HoldRoutes.none("It has neither sessions nor pins.");
-        }
     }
 
     private record Vllm(VllmEngine rules) implements VirtualEngine.Running {

@@ -2,8 +2,8 @@ package io.holdfast.loadtest.run;
 
 import io.holdfast.rules.engine.Speed;
 import io.holdfast.rules.fault.Fault;
-import io.holdfast.rules.phases.PhaseSettings;
 import io.holdfast.rules.sglang.SglangSettings;
+import io.holdfast.rules.vllm.VllmSettings;
 import java.util.List;
 
 /** An engine's rules in process and in virtual time, for tests of other packages. */
@@ -23,10 +23,10 @@ public record VirtualServer(EngineUnderTest engine, RunClock clock) {
     }
 
     /** One of the servers of an optimisation log, at the pace that its settings have. */
-    public static VirtualServer phases(PhaseSettings settings, Fault... faults) {
+    public static VirtualServer phases(VllmSettings settings, Fault... faults) {
         VirtualTime time = new VirtualTime(1, 0);
         VirtualEngine engine =
-                new VirtualEngine(VirtualRules.phases(settings), new Speed(0, 0, 0, 1), List.of(faults), time);
+                new VirtualEngine(VirtualRules.vllm(settings), new Speed(0, 0, 0, 1), List.of(faults), time);
         engine.keepAnswers();
         return new VirtualServer(engine, time);
     }

@@ -17,7 +17,6 @@ import io.holdfast.rules.fault.Faults;
 import io.holdfast.rules.kvcached.ElasticPool;
 import io.holdfast.rules.sglang.SglangEngine;
 import io.holdfast.rules.sglang.SglangSettings;
-import io.holdfast.rules.sglang.SglangSettings.Eviction;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.holdfast.rules.vllm.VllmEngine;
 import io.holdfast.rules.vllm.VllmSettings;
@@ -149,16 +148,12 @@ final class RulesReplay {
 
     private SglangSettings sglang(Announced announced) {
         boolean sessions = announced.backend().filter(Lever.SESSION::equals).isPresent();
-        return new SglangSettings(
-                capacityTokens,
-                page,
-                largestTokens,
-                MOST_RUNNING,
-                Math.max(1, CHUNK_TOKENS / page) * page,
-                sessions ? Variant.STOCK : Variant.PIN_GPU,
-                Eviction.LRU,
-                sessions,
-                0);
+        return SglangSettings.defaults()
+                .withSizes(capacityTokens, page, largestTokens)
+                .withMaxRunning(MOST_RUNNING)
+                .withChunkedPrefillTokens(Math.max(1, CHUNK_TOKENS / page) * page)
+                .withVariant(sessions ? Variant.STOCK : Variant.PIN_GPU)
+                .withSessions(sessions);
     }
 
     /** Blocks that the largest request leaves. */

@@ -13,10 +13,10 @@ import io.holdfast.loadtest.run.VirtualServer;
 import io.holdfast.loadtest.workload.Role;
 import io.holdfast.rules.engine.Speed;
 import io.holdfast.rules.fault.HttpFault;
-import io.holdfast.rules.phases.PhaseSettings;
-import io.holdfast.rules.phases.Profile;
-import io.holdfast.rules.phases.Rates;
 import io.holdfast.rules.sglang.SglangSettings;
+import io.holdfast.rules.vllm.Profile;
+import io.holdfast.rules.vllm.Rates;
+import io.holdfast.rules.vllm.Stage;
 import io.holdfast.workbench.load.LoadFolder;
 import io.holdfast.workbench.load.LoadLeg;
 import io.holdfast.workbench.load.Suite;
@@ -191,7 +191,7 @@ final class CacheMatrixTest {
     @Test
     void serverThatRestoresCaches_isHotAndWarmByItsOwnCount() {
         VirtualServer restoring = VirtualServer.phases(
-                PhaseSettings.of(Profile.RESTORE, Rates.restoring()).withBlocks(2_048));
+                Stage.settings(Profile.RESTORE, Rates.RESTORING).withSizes(2_049, 16, 32_768));
         MatrixAxes axes =
                 new MatrixAxes(Map.of(2, List.of(1_024)), List.of(CacheState.values()), List.of(true), 1, 8, List.of());
         CacheMatrix matrix =

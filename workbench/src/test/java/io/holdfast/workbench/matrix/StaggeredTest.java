@@ -16,10 +16,10 @@ import io.holdfast.loadtest.run.VirtualServer;
 import io.holdfast.loadtest.workload.Role;
 import io.holdfast.rules.engine.Speed;
 import io.holdfast.rules.fault.GpuFault;
-import io.holdfast.rules.phases.PhaseSettings;
-import io.holdfast.rules.phases.Profile;
-import io.holdfast.rules.phases.Rates;
 import io.holdfast.rules.sglang.SglangSettings;
+import io.holdfast.rules.vllm.Profile;
+import io.holdfast.rules.vllm.Rates;
+import io.holdfast.rules.vllm.Stage;
 import io.holdfast.workbench.load.LoadFolder;
 import io.holdfast.workbench.load.LoadLeg;
 import io.holdfast.workbench.load.Suite;
@@ -126,12 +126,12 @@ final class StaggeredTest {
     }
 
     private static VirtualServer phases(Profile profile) {
-        return VirtualServer.phases(PhaseSettings.of(profile, Rates.llama()));
+        return VirtualServer.phases(Stage.settings(profile, Rates.LLAMA));
     }
 
     @Test
     void restoringServer_readsPromptsInChunksOneAfterTheOther() {
-        VirtualServer restoring = VirtualServer.phases(PhaseSettings.of(Profile.RESTORE, Rates.restoring()));
+        VirtualServer restoring = VirtualServer.phases(Stage.settings(Profile.RESTORE, Rates.RESTORING));
         int context = DEEP ? 16_384 : 4_096;
         List<LoadLeg> legs =
                 run(restoring, new Staggered(List.of(context), Staggered.USUAL_DELAY, 64, false, 1).passes(1));

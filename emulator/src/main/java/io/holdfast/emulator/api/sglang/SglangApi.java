@@ -101,8 +101,8 @@ public final class SglangApi implements HttpFrontend {
                 .getBelow("/v1/models/", this::model)
                 .get("/v1/loads", this::loads)
                 .get("/metrics", call -> call.text(200, SglangMetrics.CONTENT_TYPE, metrics.page(stats())))
-                .post("/v1/completions", call -> openAi(call, requests::completion, SglangResponses.Completion::new))
-                .post("/v1/chat/completions", call -> openAi(call, requests::chat, SglangResponses.Chat::new));
+                .post("/v1/completions", call -> openAi(call, requests::completion, false))
+                .post("/v1/chat/completions", call -> openAi(call, requests::chat, true));
         for (String path : List.of("/server_info", "/get_server_info")) {
             all.get(path, call -> call.json(200, info.server(call.port(), stats().getFirst())));
         }
@@ -117,9 +117,6 @@ public final class SglangApi implements HttpFrontend {
         }
         for (String method : List.of("POST", "PUT")) {
             all.on(method, "/generate", this::generate);
-        }
-        if (settings.variant() != Variant.STOCK) {
-            all.get("/get_load", this::load);
         }
         return control.addTo(all)
                 .refusing(call -> OPEN.stream().noneMatch(call.path()::startsWith)
@@ -159,20 +156,6 @@ public final class SglangApi implements HttpFrontend {
         } else {
             call.json(200, loads);
         }
-    }
-
-    /** Older releases' smaller form. */
-    private void load(Call call) {
-        JsonArray ranks = new JsonArray();
-        for (SglangStats stats : stats()) {
-            ranks.add(new JsonObject()
-                    .put("dp_rank", ranks.size())
-                    .put("num_reqs", stats.running() + stats.waiting())
-                    .put("num_waiting_reqs", stats.waiting())
-                    .put("num_tokens", stats.usedTokens() + stats.pendingTokens())
-                    .put("ts_tic", clock.nanos() / 1e9));
-        }
-        call.json(200, ranks.encode());
     }
 
     private JsonObject tokenize(Call call, byte[] bytes) {
@@ -215,22 +198,18 @@ public final class SglangApi implements HttpFrontend {
                 : new JsonObject().put("text", String.join("", texts));
     }
 
-    public static ValidatedBody openAiBody(Call call, byte[] body) {
+    private static ValidatedBody openAiBody(Call call, byte[] body) {
         if (!call.isJson() && body.length > 0) {
             throw SglangErrors.mediaType();
         }
         return ValidatedBody.parse(body);
     }
 
-    private interface FormatFactory {
-        ResponseFormat of(GenerationRequest.ResponseOptions options, int each, long created);
-    }
-
-    private void openAi(Call call, Function<ValidatedBody, GenerationRequest> reader, FormatFactory shape) {
+    private void openAi(Call call, Function<ValidatedBody, GenerationRequest> reader, boolean chat) {
         call.read(body -> reader.apply(openAiBody(call, body)), ask -> {
             refuseByFault();
-            ResponseFormat errors = shape.of(ask.options(), ask.each(), (long) clock.unixSeconds());
-            answer(call, ask, errors, SglangErrors::bad);
+            long created = (long) clock.unixSeconds();
+            answer(call, ask, new SglangResponse(ask.options(), ask.each(), chat, created), SglangErrors::bad);
         });
     }
 

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /** SGLang's error bodies: OpenAI's fields at the top level, and a bare message on its native routes. */
-public final class SglangErrors implements ErrorFormat {
+final class SglangErrors implements ErrorFormat {
     @Override
     public JsonObject invalid(ValidationError error) {
         return error(
@@ -61,7 +61,7 @@ public final class SglangErrors implements ErrorFormat {
     }
 
     /** A body of another kind than JSON. */
-    public static RequestRefused mediaType() {
+    static RequestRefused mediaType() {
         return new RequestRefused(
                 400,
                 error(

@@ -7,7 +7,6 @@ import io.vertx.core.json.JsonObject;
 import java.math.BigDecimal;
 import java.util.List;
 import java.util.function.DoubleSupplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * SGLang's own form: each event repeats the answer from its beginning, with all that the engine knows of it.
@@ -45,26 +44,21 @@ record SglangGenerateResponse(boolean many, DoubleSupplier now) implements Respo
     /** @param sent whether this is the first that is sent; later ones repeat when that was, and only at the end */
     private JsonObject body(Choice choice, boolean sent) {
         Choice.Times times = choice.times();
-        JsonObject meta = new JsonObject()
+        JsonObject meta = SglangResponse.SHAPES
+                .of("meta")
                 .put("id", choice.id())
-                .put("finish_reason", reason(choice))
+                .put(
+                        "finish_reason",
+                        choice.end().map(end -> reason(end, choice)).orElse(null))
                 .put("prompt_tokens", choice.promptTokens())
-                .put("weight_version", "default")
-                .put("num_retractions", 0)
-                .put("storage_prefetch_wait", 0.0)
-                .put("storage_staging_wait", 0.0)
                 .put("forward_entry_time", stamp(times.received()))
                 .put("prefill_finished_time", stamp(times.first()))
-                .put("queue_time", 0.0)
-                .put("reasoning_tokens", 0)
                 .put("completion_tokens", choice.said())
                 .put("cached_tokens", choice.cached());
         if (choice.ended()) {
-            meta.put(
-                    "weight_versions",
-                    SglangResponses.weightVersions(choice.tokens().size()));
+            meta.put("weight_versions", SglangResponse.weightVersions(choice));
         }
-        meta.put("cached_tokens_details", choice.cached() == 0 ? null : SglangResponses.cacheDetails(choice))
+        meta.put("cached_tokens_details", choice.cached() == 0 ? null : SglangResponse.cacheDetails(choice))
                 .putNull("dp_rank");
         if (choice.ended()) {
             meta.put("e2e_latency", times.last() - times.received())
@@ -94,23 +88,12 @@ record SglangGenerateResponse(boolean many, DoubleSupplier now) implements Respo
         return exact.setScale(Math.max(1, exact.scale()));
     }
 
-    private static @Nullable JsonObject reason(Choice choice) {
-        if (choice.end().isEmpty()) {
-            return null;
-        }
-        return switch (choice.end().get()) {
-            case Choice.End.Length _ ->
-                new JsonObject()
-                        .put("type", "length")
-                        .put("length", choice.tokens().size());
-            case Choice.End.Stopped(Object matched) ->
-                new JsonObject().put("type", "stop").put("matched", matched);
-            case Choice.End.Aborted _ ->
-                new JsonObject()
-                        .put("type", "abort")
-                        .put("message", "Aborted")
-                        .putNull("status_code")
-                        .putNull("err_type");
+    private static JsonObject reason(Choice.End end, Choice choice) {
+        JsonObject reason = new JsonObject().put("type", end.reason());
+        return switch (end) {
+            case Choice.End.Length _ -> reason.put("length", choice.tokens().size());
+            case Choice.End.Stopped(Object matched) -> reason.put("matched", matched);
+            case Choice.End.Aborted _ -> SglangResponse.SHAPES.of("abort");
         };
     }
 }

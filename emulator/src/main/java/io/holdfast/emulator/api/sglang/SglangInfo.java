@@ -24,6 +24,10 @@ final class SglangInfo {
                     "yyyy-MM-dd'T'HH:mm:ss.SSSSSSxxx", Locale.ROOT)
             .withZone(ZoneOffset.UTC);
 
+    /** Parts of a load that can be asked for, and the fields that they are. */
+    private static final Map<String, String> SECTIONS =
+            Map.of("memory", "memory", "disagg", "disaggregation", "queues", "queues");
+
     private final SglangSettings settings;
     private final ApiSettings server;
     private final JsonObject rest = new JsonObject(Resources.text(SglangInfo.class, "sglang_server_info.json"));
@@ -41,18 +45,13 @@ final class SglangInfo {
     }
 
     JsonObject models(double now) {
-        return new JsonObject()
-                .put("object", "list")
-                .put(
-                        "data",
-                        JsonArray.of(new JsonObject()
-                                .put("id", server.model())
-                                .put("object", "model")
-                                .put("created", (long) now)
-                                .put("owned_by", "sglang")
-                                .put("root", server.model())
-                                .putNull("parent")
-                                .put("max_model_len", settings.contextTokens())));
+        JsonObject model = SglangResponse.SHAPES
+                .of("model")
+                .put("id", server.model())
+                .put("created", (long) now)
+                .put("root", server.model())
+                .put("max_model_len", settings.contextTokens());
+        return new JsonObject().put("object", "list").put("data", JsonArray.of(model));
     }
 
     JsonObject model() {
@@ -106,7 +105,7 @@ final class SglangInfo {
     private String eventsConfig() {
         JsonObject config = new JsonObject().put("publisher", "zmq").put("endpoint", "tcp://*:" + server.eventsPort());
         server.replayPort().ifPresent(port -> config.put("replay_endpoint", "tcp://*:" + port));
-        return config.put("topic", server.topic()).encode();
+        return config.put("topic", "").encode();
     }
 
     private JsonObject events() {
@@ -114,7 +113,7 @@ final class SglangInfo {
                 .put("publisher", "zmq")
                 .put("endpoint_host", "*")
                 .put("endpoint_port_base", server.eventsPort())
-                .put("topic", server.topic())
+                .put("topic", "")
                 .put("block_size", settings.pageTokens())
                 .put("dp_size", server.ranks());
         server.replayPort().ifPresent(port -> events.put("replay_endpoint_port_base", port));
@@ -147,7 +146,8 @@ final class SglangInfo {
 
     private JsonObject load(int rank, SglangStats stats, double now, Set<String> sections) {
         int used = stats.usedTokens();
-        JsonObject load = new JsonObject()
+        JsonObject load = SglangResponse.SHAPES
+                .of("load")
                 .put("timestamp", now)
                 .put("dp_rank", rank)
                 .put("num_running_reqs", stats.running())
@@ -156,48 +156,23 @@ final class SglangInfo {
                 .put("num_used_tokens", used)
                 .put("num_total_tokens", stats.totalTokens())
                 .put("num_active_tokens", stats.totalTokens())
-                .put("num_prealloc_ready_tokens", 0)
                 .put("max_total_num_tokens", stats.capacityTokens())
                 .put("max_running_requests", settings.maxRunning())
                 .put("token_usage", Math.round(1e4 * used / stats.capacityTokens()) / 1e4)
                 .put("gen_throughput", Math.round(1e2 * stats.work().genThroughput()) / 1e2)
                 .put("cache_hit_rate", Math.round(1e4 * stats.cacheHitRate()) / 1e4)
-                .put("utilization", 0.0)
                 .put("total_prefill_uncached_tokens", stats.work().computedTokens())
                 .put("total_prefill_busy_us", stats.work().prefillBusyMicros())
                 .put("decode_moments", moments(stats.work().decodes()));
-        if (wanted(sections, "memory")) {
-            load.put(
-                    "memory",
-                    new JsonObject()
-                            .put("weight_gb", 0.0)
-                            .put("kv_cache_gb", 0.0)
-                            .put("graph_gb", 0.0)
-                            .put("token_capacity", stats.capacityTokens()));
-        }
-        if (wanted(sections, "disagg")) {
-            load.put(
-                    "disaggregation",
-                    new JsonObject()
-                            .put("mode", "null")
-                            .put("prefill_bootstrap_queue_reqs", 0)
-                            .put("prefill_inflight_queue_reqs", 0)
-                            .put("decode_prealloc_queue_reqs", 0)
-                            .put("decode_transfer_queue_reqs", 0)
-                            .put("decode_retracted_queue_reqs", 0)
-                            .put("kv_transfer_speed_gb_s", 0.0)
-                            .put("kv_transfer_latency_ms", 0.0));
-        }
-        if (wanted(sections, "queues")) {
-            load.put(
-                    "queues",
-                    new JsonObject()
-                            .put("waiting", stats.waiting())
-                            .put("grammar", 0)
-                            .put("paused", 0)
-                            .put("retracted", stats.work().recentlyRetracted())
-                            .put("prealloc_ready", 0));
-        }
+        load.getJsonObject("memory").put("token_capacity", stats.capacityTokens());
+        load.getJsonObject("queues")
+                .put("waiting", stats.waiting())
+                .put("retracted", stats.work().recentlyRetracted());
+        SECTIONS.forEach((section, field) -> {
+            if (!sections.isEmpty() && !sections.contains("all") && !sections.contains(section)) {
+                load.remove(field);
+            }
+        });
         return load;
     }
 
@@ -212,10 +187,6 @@ final class SglangInfo {
                         sums.requestsSquared(),
                         sums.requestMicros(),
                         sums.tokens());
-    }
-
-    private static boolean wanted(Set<String> sections, String section) {
-        return sections.isEmpty() || sections.contains("all") || sections.contains(section);
     }
 
     /** Writes the same load in Prometheus' text form: one gauge for each number. */

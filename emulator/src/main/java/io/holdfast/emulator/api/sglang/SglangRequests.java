@@ -21,7 +21,7 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 
 /** Makes what a client asks SGLang for out of its body, and refuses what the engine refuses, in the engine's order. */
-public final class SglangRequests {
+final class SglangRequests {
     private static final int NATIVE_DEFAULT = 128;
     private static final int COMPLETION_DEFAULT = 16;
     private static final int MOST_ANSWERS = 4096;
@@ -29,12 +29,12 @@ public final class SglangRequests {
     private final SglangSettings settings;
     private final ApiSettings server;
 
-    public SglangRequests(SglangSettings settings, ApiSettings server) {
+    SglangRequests(SglangSettings settings, ApiSettings server) {
         this.settings = settings;
         this.server = server;
     }
 
-    public GenerationRequest completion(ValidatedBody body) {
+    GenerationRequest completion(ValidatedBody body) {
         body.require("prompt");
         OptionalLong most = OptionalLong.of(body.whole("max_tokens").orElse(COMPLETION_DEFAULT));
         if (most.getAsLong() <= 0) {
@@ -56,7 +56,7 @@ public final class SglangRequests {
                 options(body, "assistant", body.flag("echo"), body.isBatch("prompt")));
     }
 
-    public GenerationRequest chat(ValidatedBody body) {
+    GenerationRequest chat(ValidatedBody body) {
         List<ChatTemplate.Turn> turns = turns(body);
         if (body.flag("return_token_ids") && body.flag("stream")) {
             throw new RequestRefused(

@@ -91,12 +91,8 @@ public final class VllmApi implements HttpFrontend {
                 .post(
                         "/detokenize",
                         call -> call.read(body -> detokenize(call, body), answer -> call.json(200, answer)))
-                .post(
-                        "/v1/completions",
-                        call -> openAi(call, "cmpl-", requests::completion, VllmResponses.Completion::new))
-                .post(
-                        "/v1/chat/completions",
-                        call -> openAi(call, "chatcmpl-", requests::chat, VllmResponses.Chat::new))
+                .post("/v1/completions", call -> openAi(call, requests::completion, false))
+                .post("/v1/chat/completions", call -> openAi(call, requests::chat, true))
                 .post("/reset_prefix_cache", this::resetPrefixCache)
                 .post("/reset_mm_cache", call -> call.empty(200))
                 .post("/reset_encoder_cache", call -> call.empty(200))
@@ -109,7 +105,11 @@ public final class VllmApi implements HttpFrontend {
     }
 
     private void health(Call call) {
-        context.reply(call, engine.ask(scheduler -> true), _ -> call.empty(200));
+        if (stats().stream().allMatch(VllmStats::ready)) {
+            context.reply(call, engine.ask(scheduler -> true), _ -> call.empty(200));
+        } else {
+            call.empty(503);
+        }
     }
 
     private void resetPrefixCache(Call call) {
@@ -170,26 +170,20 @@ public final class VllmApi implements HttpFrontend {
         return new JsonObject().put("prompt", context.tokenizer().text(tokens));
     }
 
-    private interface FormatFactory {
-        ResponseFormat of(VllmResponses.Common common, GenerationRequest.Stops stops);
-    }
-
-    private void openAi(
-            Call call, String prefix, Function<ValidatedBody, GenerationRequest> reader, FormatFactory shape) {
+    private void openAi(Call call, Function<ValidatedBody, GenerationRequest> reader, boolean chat) {
         call.read(body -> reader.apply(parse(call, body)), ask -> {
             context.faults().error().ifPresent(status -> {
                 throw new RequestRefused(
                         status,
                         errors.refusal(status, "The server refuses this request, as its fault http-error says."));
             });
-            String id = prefix
+            String id = (chat ? "chatcmpl-" : "cmpl-")
                     + call.header("x-request-id")
                             .or(() -> ask.options().id(0))
                             .orElseGet(() -> context.nextId(ID_DIGITS));
-            VllmResponses.Common common = new VllmResponses.Common(
-                    settings, ask.options(), ask.each(), ask.prefillOnly(), id, (long) clock.unixSeconds());
-            Reply reply = new Reply(context, call, ask, shape.of(common, ask.stops()), errors);
-            reply.begin(Collections.nCopies(ask.prompts().size() * ask.each(), id));
+            ResponseFormat answer = new VllmResponse(settings, ask, chat, id, (long) clock.unixSeconds());
+            new Reply(context, call, ask, answer, errors)
+                    .begin(Collections.nCopies(ask.prompts().size() * ask.each(), id));
         });
     }
 }

@@ -28,44 +28,34 @@ final class VllmInfo {
     }
 
     JsonObject models(double now) {
-        JsonObject permission = new JsonObject()
-                .put("id", "modelperm-" + String.format(Locale.ROOT, "%016x", Model.mix(server.seed())))
-                .put("object", "model_permission")
+        JsonObject model = VllmResponse.SHAPES
+                .of("model")
+                .put("id", server.model())
                 .put("created", (long) now)
-                .put("allow_create_engine", false)
-                .put("allow_sampling", true)
-                .put("allow_logprobs", true)
-                .put("allow_search_indices", false)
-                .put("allow_view", true)
-                .put("allow_fine_tuning", false)
-                .put("organization", "*")
-                .putNull("group")
-                .put("is_blocking", false);
-        return new JsonObject()
-                .put("object", "list")
-                .put(
-                        "data",
-                        JsonArray.of(new JsonObject()
-                                .put("id", server.model())
-                                .put("object", "model")
-                                .put("created", (long) now)
-                                .put("owned_by", "vllm")
-                                .put("root", server.model())
-                                .putNull("parent")
-                                .put("max_model_len", settings.contextTokens())
-                                .put("permission", JsonArray.of(permission))));
+                .put("root", server.model())
+                .put("max_model_len", settings.contextTokens());
+        model.getJsonArray("permission")
+                .getJsonObject(0)
+                .put("id", "modelperm-" + String.format(Locale.ROOT, "%016x", Model.mix(server.seed())))
+                .put("created", (long) now);
+        return new JsonObject().put("object", "list").put("data", JsonArray.of(model));
     }
 
     /** A few of the arguments that the real one tells, in its form: one long text. */
     JsonObject server() {
         String config = "model='" + server.model() + "', tokenizer='" + server.model() + "', max_seq_len="
                 + settings.contextTokens() + ", tensor_parallel_size=1, pipeline_parallel_size=1, data_parallel_size=1,"
-                + " kv_cache_dtype=auto, device_config=cpu, enable_prefix_caching=True, max_num_seqs="
+                + " kv_cache_dtype=auto, device_config=cpu, enable_prefix_caching=" + keepsPrefixes()
+                + ", max_num_seqs="
                 + settings.maxRunning() + ", max_num_batched_tokens=" + settings.maxBatchedTokens();
         return new JsonObject()
                 .put("vllm_config", config)
                 .put("vllm_env", new JsonObject().put("VLLM_SERVER_DEV_MODE", true))
                 .put("system_env", new JsonObject());
+    }
+
+    private String keepsPrefixes() {
+        return settings.keepsPrefixes() ? "True" : "False";
     }
 
     /** The labels of the metric that tells the cache's settings. */
@@ -75,6 +65,7 @@ final class VllmInfo {
         String concurrency = String.format(Locale.ROOT, "%.6g", (double) tokens / settings.contextTokens());
         return Resources.text(VllmInfo.class, "vllm_cache_config_" + name + ".txt")
                 .strip()
+                .replace("enable_prefix_caching=\"True\"", "enable_prefix_caching=\"" + keepsPrefixes() + "\"")
                 .replace("@BLOCK@", Integer.toString(settings.blockTokens()))
                 .replace("@BLOCKS@", Integer.toString(settings.blocks()))
                 .replace("@TOKENS@", Long.toString(tokens))

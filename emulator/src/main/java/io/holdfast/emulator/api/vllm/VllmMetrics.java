@@ -84,7 +84,8 @@ final class VllmMetrics {
                 .set("vllm:prompt_tokens_cached_total", stats.cachedTokens(), own)
                 .set("vllm:prompt_tokens_cached_by_source_total", stats.cachedTokens(), "source=\"device\"", own)
                 .set("vllm:generation_tokens_total", stats.generatedTokens(), own)
-                .set("vllm:request_success_total", stats.aborted(), "\"abort\"", own);
+                .set("vllm:request_success_total", stats.aborted(), "\"abort\"", own)
+                .set("vllm:request_success_total", stats.failed(), "\"error\"", own);
     }
 
     private void times(MetricsPage page, VllmStats stats, String own) {

@@ -72,16 +72,10 @@ class VllmHttpRecordingTest {
 
     @Test
     void everyRecordedRequest_isAnsweredAsByTheRealServer() {
-        VllmSettings settings = new VllmSettings(
-                80,
-                32,
-                2048,
-                64,
-                2048,
-                new VllmHashing(VllmHashing.Algorithm.SHA256_CBOR, "0", VllmHashing.Form.TAGGED),
-                false,
-                VllmSettings.Release.V0_32,
-                VllmSettings.Policy.FCFS);
+        VllmSettings settings = VllmSettings.defaults()
+                .withSizes(80, 32, 2048)
+                .withBatch(64, 2048)
+                .withHashing(new VllmHashing(VllmHashing.Algorithm.SHA256_CBOR, "0", VllmHashing.Form.TAGGED), false);
         RecordedHttp byTokens = new RecordedHttp(MODEL, Set.of("root"), WORD_FOR_WORD);
         RecordedHttp byText = new RecordedHttp(MODEL, LIKE_THE_TOKENIZER, WORD_FOR_WORD);
         List<String> wrong = new ArrayList<>();

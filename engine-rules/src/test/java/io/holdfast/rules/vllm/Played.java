@@ -1,14 +1,16 @@
-package io.holdfast.rules.phases;
+package io.holdfast.rules.vllm;
 
 import io.holdfast.rules.engine.CacheEvent;
 import io.holdfast.rules.engine.Generation;
 import io.holdfast.rules.engine.Gpu;
 import io.holdfast.rules.engine.Model;
+import io.holdfast.rules.engine.Pass;
 import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.engine.Speed;
 import io.holdfast.rules.engine.TokenListener;
 import io.holdfast.rules.engine.VirtualClock;
 import io.holdfast.rules.fault.Faults;
+import io.holdfast.rules.kvcached.ElasticPool;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -57,23 +59,28 @@ final class Played {
     final VirtualClock clock = new VirtualClock();
     final List<Call> calls = new ArrayList<>();
     final List<CacheEvent> events = new ArrayList<>();
-    final PhaseEngine engine;
+    final List<Step> steps = new ArrayList<>();
+    final VllmEngine engine;
 
-    private Played(PhaseSettings settings, Faults faults) {
-        engine = new PhaseEngine(
+    /** One pass, and what ran and waited after it. */
+    record Step(Pass pass, int running, int waiting, double seconds) {}
+
+    private Played(VllmSettings settings, Faults faults) {
+        engine = new VllmEngine(
                 settings,
                 faults,
                 clock,
                 new Gpu(new Speed(0, 0, 0, 1), faults, clock, () -> false),
                 Model.seeded(1, 30_000),
-                events::addAll);
+                events::addAll,
+                ElasticPool.OWN);
     }
 
     static Played of(Profile profile, Rates rates, Workload workload) {
-        return of(PhaseSettings.of(profile, rates), Faults.none(), workload);
+        return of(Stage.settings(profile, rates), Faults.none(), workload);
     }
 
-    static Played of(PhaseSettings settings, Faults faults, Workload workload) {
+    static Played of(VllmSettings settings, Faults faults, Workload workload) {
         Played played = new Played(settings, faults);
         while (!played.engine.stats().ready()) {
             played.engine.step();
@@ -105,7 +112,13 @@ final class Played {
                         call));
                 next++;
             }
+            long before = clock.nanos();
             idle = !engine.step();
+            Pass pass = engine.pass();
+            if (clock.nanos() > before && pass.prefills() + pass.decodes() > 0) {
+                VllmStats stats = engine.stats();
+                steps.add(new Step(pass, stats.running(), stats.waiting(), (clock.nanos() - before) / 1e9));
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-package io.holdfast.rules.phases;
+package io.holdfast.rules.vllm;
 
 import io.holdfast.rules.engine.Tokens;
 import java.util.ArrayList;

@@ -1,4 +1,4 @@
-package io.holdfast.rules.phases;
+package io.holdfast.rules.vllm;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
@@ -16,7 +16,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** The log's comparisons of one stage with the next: what became better and what became worse, for each seed. */
 final class PhaseSignsTest {
-    private static final List<Rates> MODELS = List.of(Rates.llama(), Rates.qwen3(), Rates.gemma3());
+    private static final List<Rates> MODELS = List.of(Rates.LLAMA, Rates.QWEN3, Rates.GEMMA3);
 
     static Stream<Arguments> modelsAndSeeds() {
         return MODELS.stream()
@@ -68,23 +68,22 @@ final class PhaseSignsTest {
     @ValueSource(longs = {1, 2, 3, 4, 5})
     void longPromptsOverBlocks_collapseTheLargerModels_untilTheyAreCut(long seed) {
         Workload workload = Workload.chunkedPrefill(seed);
-        for (Rates model : List.of(Rates.llama(), Rates.qwen3())) {
+        for (Rates model : List.of(Rates.LLAMA, Rates.QWEN3)) {
             double paged = Played.of(Profile.PAGED, model, workload).throughput();
             assertThat(paged)
                     .isLessThan(Played.of(Profile.CONTINUOUS, model, workload).throughput() / 2);
             assertThat(Played.of(Profile.CHUNKED, model, workload).throughput()).isGreaterThan(5 * paged);
         }
-        assertThat(Played.of(Profile.CHUNKED, Rates.gemma3(), workload).throughput())
-                .isCloseTo(Played.of(Profile.PAGED, Rates.gemma3(), workload).throughput(), within(20.0));
+        assertThat(Played.of(Profile.CHUNKED, Rates.GEMMA3, workload).throughput())
+                .isCloseTo(Played.of(Profile.PAGED, Rates.GEMMA3, workload).throughput(), within(20.0));
     }
 
     @ParameterizedTest
     @ValueSource(longs = {1, 2, 3, 4, 5})
     void sharedPrefixesOverBlocks_recoverWithChunks_onTheSlowModel(long seed) {
         Workload workload = Workload.prefixCaching(seed);
-        Rates slow = Rates.qwen3().withCache(16, 1536);
-        Played before = Played.of(Profile.PAGED, slow, workload);
-        Played after = Played.of(Profile.CHUNKED, slow, workload);
+        Played before = Played.of(roomy(Profile.PAGED, Rates.QWEN3), Faults.none(), workload);
+        Played after = Played.of(roomy(Profile.CHUNKED, Rates.QWEN3), Faults.none(), workload);
         assertThat(after.throughput()).isGreaterThan(2 * before.throughput());
         assertThat(after.ttft(0.5)).isLessThan(before.ttft(0.5) / 2);
         assertThat(after.itl(0.5)).isLessThan(before.itl(0.5) / 2);
@@ -93,10 +92,9 @@ final class PhaseSignsTest {
     @ParameterizedTest
     @MethodSource("modelsAndSeeds")
     void prefixTree_helpsWherePrefixesAreShared(Rates model, long seed) {
-        Rates server = model.name().equals("qwen3") ? model.withCache(16, 1536) : model;
         Workload workload = Workload.prefixCaching(seed);
-        Played before = Played.of(Profile.CHUNKED, server, workload);
-        Played after = Played.of(Profile.PREFIX, server, workload);
+        Played before = Played.of(roomy(Profile.CHUNKED, model), Faults.none(), workload);
+        Played after = Played.of(roomy(Profile.PREFIX, model), Faults.none(), workload);
         assertThat(after.throughput()).isGreaterThan(before.throughput());
         assertThat(after.ttft(0.5)).isLessThan(before.ttft(0.5));
         assertThat(after.itl(0.99)).isLessThan(before.itl(0.99));
@@ -123,22 +121,21 @@ final class PhaseSignsTest {
                     .isNegative();
             assertThat(change(model, Workload.continuousBatching(seed)).itl()).isPositive();
         }
-        Change llama = change(Rates.llama(), Workload.pagedAttention(seed));
-        Change qwen = change(Rates.qwen3(), Workload.pagedAttention(seed));
-        Change gemma = change(Rates.gemma3(), Workload.pagedAttention(seed));
+        Change llama = change(Rates.LLAMA, Workload.pagedAttention(seed));
+        Change qwen = change(Rates.QWEN3, Workload.pagedAttention(seed));
+        Change gemma = change(Rates.GEMMA3, Workload.pagedAttention(seed));
         assertThat(llama.throughput()).isBetween(-0.15, -0.01);
         assertThat(qwen.throughput()).isLessThan(-0.3);
         assertThat(qwen.itl()).isGreaterThan(0.6);
         assertThat(gemma.throughput()).as("shielded").isBetween(-0.05, 0.05);
         assertThat(gemma.itl()).isNegative();
-        assertThat(change(Rates.llama(), Workload.chunkedPrefill(seed)).throughput())
+        assertThat(change(Rates.LLAMA, Workload.chunkedPrefill(seed)).throughput())
                 .isNegative();
-        assertThat(change(Rates.gemma3(), Workload.chunkedPrefill(seed)).throughput())
+        assertThat(change(Rates.GEMMA3, Workload.chunkedPrefill(seed)).throughput())
                 .isNegative();
-        assertThat(change(Rates.qwen3().withCache(16, 1536), Workload.prefixCaching(seed))
-                        .throughput())
+        assertThat(change(Rates.QWEN3, Workload.prefixCaching(seed)).throughput())
                 .isNegative();
-        assertThat(change(Rates.gemma3(), Workload.prefixCaching(seed)).throughput())
+        assertThat(change(Rates.GEMMA3, Workload.prefixCaching(seed)).throughput())
                 .isPositive();
     }
 
@@ -146,16 +143,16 @@ final class PhaseSignsTest {
     @ValueSource(ints = {1, 8})
     void decodeProbe_findsTheStepsOfTheDecodeProfile(int batch) {
         Workload workload = Workload.spaced(1, batch, 0, 16, 32);
-        assertThat(Played.of(Profile.PREFIX, Rates.llama(), workload).itl(0.5))
+        assertThat(Played.of(Profile.PREFIX, Rates.LLAMA, workload).itl(0.5))
                 .isCloseTo(batch == 1 ? 0.0100 : 0.0129, within(0.05 * 0.0100));
-        assertThat(Played.of(Profile.GRAPH, Rates.llama(), workload).itl(0.5))
+        assertThat(Played.of(Profile.GRAPH, Rates.LLAMA, workload).itl(0.5))
                 .isCloseTo(batch == 1 ? 0.0179 : 0.0316, within(0.05 * 0.0179));
     }
 
     @Test
     void decodeGap_besideALongPrefill_fallsAboutFourfoldWithChunks() {
-        double paged = gapBesideALongPrompt(Profile.PAGED, Rates.llama());
-        assertThat(paged / gapBesideALongPrompt(Profile.CHUNKED, Rates.llama())).isBetween(3.2, 4.5);
+        double paged = gapBesideALongPrompt(Profile.PAGED, Rates.LLAMA);
+        assertThat(paged / gapBesideALongPrompt(Profile.CHUNKED, Rates.LLAMA)).isBetween(3.2, 4.5);
     }
 
     private static double gapBesideALongPrompt(Profile profile, Rates model) {
@@ -165,12 +162,18 @@ final class PhaseSignsTest {
         return Played.of(profile, model, workload).calls.getFirst().gaps().max().orElseThrow();
     }
 
+    /** Returns the model's server, with a cache in which sixteen requests of the shared prefix have room. */
+    private static VllmSettings roomy(Profile profile, Rates model) {
+        VllmSettings settings = Stage.settings(profile, model);
+        return settings.withSizes(Math.max(settings.blocks(), 1537), 16, 4096);
+    }
+
     private record Change(double throughput, double itl) {}
 
     /** From the prefix tree to graphs, as parts of the former. */
     private static Change change(Rates model, Workload workload) {
-        Played before = Played.of(PhaseSettings.of(Profile.PREFIX, model), Faults.none(), workload);
-        Played after = Played.of(PhaseSettings.of(Profile.GRAPH, model), Faults.none(), workload);
+        Played before = Played.of(Profile.PREFIX, model, workload);
+        Played after = Played.of(Profile.GRAPH, model, workload);
         return new Change(after.throughput() / before.throughput() - 1, after.itl(0.5) / before.itl(0.5) - 1);
     }
 }

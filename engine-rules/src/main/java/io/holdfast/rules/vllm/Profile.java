@@ -1,8 +1,8 @@
-package io.holdfast.rules.phases;
+package io.holdfast.rules.vllm;
 
 import java.util.Locale;
 
-/** One of the seven servers. Each of the first six keeps what the one before it does, unless it says otherwise. */
+/** One of seven servers. Each of the first six keeps what the one before it does, unless it says otherwise. */
 public enum Profile {
     /** A batch is gathered, prefilled together and answered to its end before the next is looked at. */
     STATIC,
@@ -16,16 +16,12 @@ public enum Profile {
     PREFIX,
     /** Decode steps are graphs, captured for a few sizes before the first request. */
     GRAPH,
-    /** Apart from the others: long prompts in small chunks, and each agent's cache restored from where it was put. */
+    /** Apart from the others: long prompts in small chunks, one at a time, and evicted blocks are brought back. */
     RESTORE;
 
     /** Name as it is written in commands. */
     public String text() {
         return name().toLowerCase(Locale.ROOT);
-    }
-
-    boolean drains() {
-        return this == STATIC;
     }
 
     boolean inSlots() {
@@ -36,7 +32,8 @@ public enum Profile {
         return inSlots() || this == PAGED;
     }
 
-    boolean sharesPrefixes() {
-        return this == PREFIX || this == GRAPH;
+    /** Returns true if blocks stay for later prompts. */
+    boolean keepsPrefixes() {
+        return this == PREFIX || this == GRAPH || this == RESTORE;
     }
 }

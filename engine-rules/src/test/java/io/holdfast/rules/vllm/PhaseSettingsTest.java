@@ -1,4 +1,4 @@
-package io.holdfast.rules.phases;
+package io.holdfast.rules.vllm;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -19,7 +19,7 @@ final class PhaseSettingsTest {
         "gemma3, gemma3"
     })
     void modelsName_isFoundInLongerOnes(String given, String name) {
-        assertThat(Rates.of(given).name()).isEqualTo(name);
+        assertThat(Rates.of(given).text()).isEqualTo(name);
     }
 
     @Test
@@ -39,26 +39,22 @@ final class PhaseSettingsTest {
         "RESTORE, gemma3-12b, 2, 4096"
     })
     void server_isTheMeasuredOne(Profile profile, String model, int running, int blocks) {
-        PhaseSettings settings = PhaseSettings.of(profile, Rates.of(model));
-        assertThat(settings.running()).isEqualTo(running);
-        assertThat(settings.blocks()).isEqualTo(blocks);
+        VllmSettings settings = Stage.settings(profile, Rates.of(model));
+        assertThat(settings.maxRunning()).isEqualTo(running);
+        assertThat(settings.blocks() - 1).isEqualTo(blocks);
     }
 
-    @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            value = {
-                "9 | 2048 | 16 | The static profile reserves 4096 tokens for each of 9 requests, and has 32768.",
-                "0 | 2048 | 16 | running must be at least 1, not 0.",
-                "8 | 255 | 16 | blocks times blockTokens must be at least contextTokens, or the longest request could"
-                        + " never be served; it is 4080 and 4096.",
-                "8 | 2048 | 0 | blockTokens must be at least 1, not 0."
-            })
-    void impossibleServer_isOneSentence(int running, int blocks, int blockTokens, String sentence) {
-        assertThatThrownBy(() ->
-                        new PhaseSettings(Profile.STATIC, Rates.llama(), running, blocks, blockTokens, 4096, 512, 0))
+    @Test
+    void impossibleServer_isOneSentence() {
+        VllmSettings slots = Stage.settings(Profile.STATIC, Rates.LLAMA);
+        assertThatThrownBy(() -> slots.withBatch(9, 32_768))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessage(sentence);
+                .hasMessage("The static profile reserves 4096 tokens for each of 9 requests, and has 32768.");
+        VllmSettings graphs = Stage.settings(Profile.GRAPH, Rates.QWEN3);
+        assertThatThrownBy(() -> graphs.withSizes(257, 16, 4096))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessage("Capturing graphs takes 2048 of 4096 tokens, which leaves too few for a context of 4096"
+                        + " tokens.");
     }
 
     @Test
