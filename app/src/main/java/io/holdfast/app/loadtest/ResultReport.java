@@ -6,14 +6,8 @@ import io.holdfast.app.cli.TimeSpan;
 import io.holdfast.evidence.Design;
 import io.holdfast.loadtest.analysis.Result;
 import io.holdfast.loadtest.client.HttpSettings;
-<<<<<<< HEAD
-import io.holdfast.loadtest.report.RunDocument;
-=======
-import io.holdfast.loadtest.journal.Arm;
-import io.holdfast.loadtest.journal.EngineShare;
-import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.loadtest.journal.LoadTestPlan;
->>>>>>> d61127cc6b7be76243ffcf69ac9712a6f2fac524
+import io.holdfast.loadtest.report.RunDocument;
 import io.holdfast.loadtest.run.ArmSwitch;
 import io.holdfast.loadtest.run.RunPlan;
 import io.holdfast.loadtest.workload.Arrivals;

@@ -131,29 +131,8 @@ public final class RunCommand {
         return String.join(" \\\n    ", words);
     }
 
-<<<<<<< HEAD
-    private static String option(String name, String value) {
-        if (name.equals(ENGINE)) {
-            return Stream.of(value.split(" ", -1))
-                    .map(each -> "--engine " + quoted(each))
-                    .collect(Collectors.joining(" "));
-        }
-        if (TO_FILL_IN.containsKey(name)) {
-            return "--" + name + " " + TO_FILL_IN.get(name);
-        }
-        return value.isEmpty() ? "--" + name : "--" + name + " " + quoted(value);
-    }
-
-    private static String take(Map<String, String> options, String name) {
-        return Optional.ofNullable(options.remove(name)).orElse("");
-    }
-
     /** Returns a word for the shell. */
     public static String quoted(String word) {
-=======
-    /** A word for the shell. */
-    static String quoted(String word) {
->>>>>>> d61127cc6b7be76243ffcf69ac9712a6f2fac524
         return PLAIN.matcher(word).matches() ? word : "'" + word.replace("'", "'\\''") + "'";
     }
 }
