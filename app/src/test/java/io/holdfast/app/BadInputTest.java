@@ -271,7 +271,7 @@ class BadInputTest {
         assertThat(analysis(binary)).contains("The journal " + binary + " cannot be read");
         assertThat(analysis(text)).contains("Line 1 of the journal " + text + " cannot be read");
         assertThat(analysis(other))
-                .contains("The journal " + other + " has format 1; this version reads formats 4 to 5");
+                .contains("The journal " + other + " has format 1; this version reads formats 4 to 6");
         assertThat(analysis(empty)).contains("The journal " + empty + " is empty");
     }
 
