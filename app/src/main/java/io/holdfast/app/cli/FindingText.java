@@ -69,12 +69,11 @@ public final class FindingText {
 
     /** Puts the verdict in a word, and the findings. */
     public static void write(List<Finding> findings, ObjectNode root) {
-        String verdict =
-                switch (code(findings)) {
-                    case ExitCode.CHECK_FAILED -> "missing";
-                    case ExitCode.INCONCLUSIVE -> "unknown";
-                    default -> "ok";
-                };
+        String verdict = switch (code(findings)) {
+            case ExitCode.CHECK_FAILED -> "missing";
+            case ExitCode.INCONCLUSIVE -> "unknown";
+            default -> "ok";
+        };
         root.setAll(Json.object()
                 .put("verdict", verdict)
                 .put("findings", findings.stream().map(FindingText::json).toList())

@@ -91,6 +91,8 @@ public final class MarkdownRenderer {
 
     /** Escapes what a server or a user wrote, so that it becomes no table, no link and no emphasis. */
     public static String escaped(String text) {
-        return Shown.typographic(text).replaceAll("[\\p{Cntrl}]", " ").replaceAll("([\\\\`*\\[\\]<>|#]|(?<!\\w)_|_(?!\\w))", "\\\\$1");
+        return Shown.typographic(text)
+                .replaceAll("[\\p{Cntrl}]", " ")
+                .replaceAll("([\\\\`*\\[\\]<>|#]|(?<!\\w)_|_(?!\\w))", "\\\\$1");
     }
 }

@@ -40,8 +40,7 @@ final class PlainVerdict {
 
     private static Words words(Verdict verdict) {
         return switch (verdict.finding()) {
-            case REAL ->
-                new Words("Yes, it helped.", "good", "a gain that shows in both orders and is no chance", "");
+            case REAL -> new Words("Yes, it helped.", "good", "a gain that shows in both orders and is no chance", "");
             case NO_EFFECT ->
                 new Words(
                         "No. It changed nothing that matters.",
@@ -60,7 +59,8 @@ final class PlainVerdict {
                         "nothing",
                         "the baseline kept its prefix by itself, so a hold had nothing to keep",
                         "nothing to win");
-            case HARMFUL -> new Words("No. It did harm.", "bad", "a harm that shows in both orders and is no chance", "");
+            case HARMFUL ->
+                new Words("No. It did harm.", "bad", "a harm that shows in both orders and is no chance", "");
             case INCONCLUSIVE ->
                 new Words(
                         "This run cannot tell.",
@@ -73,8 +73,7 @@ final class PlainVerdict {
                             case PRECISION -> "pairs scatter too far for so few of them";
                         },
                         "");
-            case INVALID ->
-                new Words("This run is void.", "bad", "a check failed, so nothing is judged", "not shown");
+            case INVALID -> new Words("This run is void.", "bad", "a check failed, so nothing is judged", "not shown");
         };
     }
 

@@ -24,8 +24,11 @@ public final class ResultTable {
         return Stream.concat(
                         head,
                         results.stream()
-                                .map(each -> row(each.id(), columns.stream().map(metric ->
-                                        shown(metric, each.measures().of(metric))))))
+                                .map(each -> row(
+                                        each.id(),
+                                        columns.stream()
+                                                .map(metric -> shown(
+                                                        metric, each.measures().of(metric))))))
                 .toList();
     }
 
