@@ -51,8 +51,9 @@ final class ServerFactory {
                             memory,
                             (gpu, events) ->
                                     new SglangEngine(its, faults, clock, gpu, model, publisher(events, memory), pool),
-                            (ranks, first) ->
-                                    new SglangApi(vertx, its, api(settings, ranks, first), clock, ranks, faults));
+                            (ranks, first) -> new SglangApi(
+                                            vertx, its, api(settings, ranks, first), clock, ranks, faults)
+                                    .routes());
                 case EmulatorSettings.Kind.Vllm(VllmSettings its) ->
                     ServerInstance.start(
                             vertx,
@@ -62,8 +63,8 @@ final class ServerFactory {
                             memory,
                             (gpu, events) ->
                                     new VllmEngine(its, faults, clock, gpu, model, publisher(events, memory), pool),
-                            (ranks, first) ->
-                                    new VllmApi(vertx, its, api(settings, ranks, first), clock, ranks, faults));
+                            (ranks, first) -> new VllmApi(vertx, its, api(settings, ranks, first), clock, ranks, faults)
+                                    .routes());
             };
         } catch (RuntimeException e) {
             memory.ifPresent(KvcachedPool::close);

@@ -25,9 +25,9 @@ record Load(
                 stats.waiting(),
                 stats.usedTokens(),
                 stats.protectedTokens(),
-                stats.whole().ttft().sumSeconds() + stats.streamed().ttft().sumSeconds(),
-                stats.whole().ttft().count() + stats.streamed().ttft().count(),
-                stats.whole().promptTokens() + stats.streamed().promptTokens(),
+                stats.answered().ttft().sumSeconds(),
+                stats.answered().ttft().count(),
+                stats.answered().promptTokens(),
                 stats.cachedTokens());
     }
 

@@ -2,7 +2,6 @@ package io.holdfast.emulator.api;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 
 /** Way in which a conversation becomes one text. */
 public enum ChatTemplate {
@@ -56,16 +55,5 @@ public enum ChatTemplate {
                     .append('\n');
         }
         return beginsAnswer ? text.append(Tokenizer.TURN).append("assistant\n").toString() : text.toString();
-    }
-
-    /** {@code chatml} or {@code chatml-think}. */
-    public static ChatTemplate named(String name) {
-        return switch (name.toLowerCase(Locale.ROOT)) {
-            case "chatml" -> CHATML;
-            case "chatml-think" -> CHATML_THINK;
-            default ->
-                throw new IllegalArgumentException(
-                        "There is no chat template \"" + name + "\"; use chatml or chatml-think.");
-        };
     }
 }

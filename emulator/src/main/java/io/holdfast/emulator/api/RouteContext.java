@@ -5,8 +5,10 @@ import io.holdfast.rules.engine.EngineClock;
 import io.holdfast.rules.engine.Generation;
 import io.holdfast.rules.engine.Model;
 import io.holdfast.rules.engine.TokenListener;
+import io.holdfast.rules.fault.Faults;
 import io.vertx.core.Future;
 import java.util.Locale;
+import java.util.SplittableRandom;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
@@ -20,12 +22,11 @@ public final class RouteContext {
     private final AnswerTally answers;
     private final AtomicLong requests = new AtomicLong();
 
-    public RouteContext(
-            ApiSettings settings, EngineClock clock, Ranks<?> engine, HttpFaults faults, AnswerTally answers) {
+    public RouteContext(ApiSettings settings, EngineClock clock, Ranks<?> engine, Faults faults, AnswerTally answers) {
         this.settings = settings;
         this.clock = clock;
         this.engine = engine;
-        this.faults = faults;
+        this.faults = new HttpFaults(faults, new SplittableRandom(settings.seed()));
         this.answers = answers;
     }
 
@@ -39,6 +40,14 @@ public final class RouteContext {
 
     public HttpFaults faults() {
         return faults;
+    }
+
+    /** Refuses the request where a fault wants it. */
+    public void refuseByFault(ErrorFormat errors) {
+        faults.error().ifPresent(status -> {
+            throw new RequestRefused(
+                    status, errors.refusal(status, "The server refuses this request, as its fault http-error says."));
+        });
     }
 
     /** Counts of the answers given. */

@@ -1,7 +1,6 @@
 package io.holdfast.emulator.api;
 
 import io.holdfast.rules.engine.EngineClock;
-import io.vertx.core.Handler;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.json.JsonObject;
@@ -22,7 +21,7 @@ import java.util.function.Predicate;
  * Common behaviour of both engines' servers, which are FastAPI applications behind uvicorn: finding a route, and the
  * answers where there is none.
  */
-public final class Routes implements Handler<HttpServerRequest> {
+public final class Routes implements HttpFrontend {
     private static final DateTimeFormatter DATE = DateTimeFormatter.ofPattern(
                     "EEE, dd MMM yyyy HH:mm:ss 'GMT'", Locale.ROOT)
             .withZone(ZoneOffset.UTC);
@@ -119,7 +118,7 @@ public final class Routes implements Handler<HttpServerRequest> {
         route(call);
     }
 
-    /** Not HTTP. */
+    @Override
     public void invalid(HttpServerRequest request) {
         request.response().headers().remove("vary");
         request.response()

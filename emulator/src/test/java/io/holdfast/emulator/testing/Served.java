@@ -67,7 +67,7 @@ public final class Served<E extends Engine> implements AutoCloseable {
                 api.ranks(),
                 (gpu, frames) -> new SglangEngine(
                         settings, faults, clock, gpu, api.tokenizer().model(api.seed()), frames::add, ElasticPool.OWN),
-                (vertx, engine) -> new SglangApi(vertx, settings, api, clock, engine, faults),
+                (vertx, engine) -> new SglangApi(vertx, settings, api, clock, engine, faults).routes(),
                 faults,
                 clock,
                 speed);
@@ -79,7 +79,7 @@ public final class Served<E extends Engine> implements AutoCloseable {
                 api.ranks(),
                 (gpu, frames) -> new VllmEngine(
                         settings, faults, clock, gpu, api.tokenizer().model(api.seed()), frames::add, ElasticPool.OWN),
-                (vertx, engine) -> new VllmApi(vertx, settings, api, clock, engine, faults),
+                (vertx, engine) -> new VllmApi(vertx, settings, api, clock, engine, faults).routes(),
                 faults,
                 clock,
                 speed);

@@ -4,7 +4,6 @@ import io.holdfast.emulator.api.AnswerTally;
 import io.holdfast.emulator.api.ApiSettings;
 import io.holdfast.emulator.api.Call;
 import io.holdfast.emulator.api.GenerationRequest;
-import io.holdfast.emulator.api.HttpFaults;
 import io.holdfast.emulator.api.HttpFrontend;
 import io.holdfast.emulator.api.HttpTally;
 import io.holdfast.emulator.api.Reply;
@@ -26,19 +25,17 @@ import io.holdfast.rules.sglang.SglangSettings;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.holdfast.rules.sglang.SglangStats;
 import io.vertx.core.Vertx;
-import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.SplittableRandom;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 
 /** SGLang's routes, in its words. Everything that touches the cache is asked of the engine's thread. */
-public final class SglangApi implements HttpFrontend {
+public final class SglangApi {
     private final Vertx vertx;
     private final SglangSettings settings;
     private final EngineClock clock;
@@ -67,31 +64,24 @@ public final class SglangApi implements HttpFrontend {
         this.settings = settings;
         this.clock = clock;
         this.engine = engine;
-        HttpFaults answerFaults = new HttpFaults(faults, new SplittableRandom(server.seed()));
-        this.context =
-                new RouteContext(server, clock, engine, answerFaults, new AnswerTally(AnswerTally.SGLANG_TOKENS));
+        this.context = new RouteContext(server, clock, engine, faults, new AnswerTally(AnswerTally.SGLANG_TOKENS));
         this.requests = new SglangRequests(settings, server);
         this.info = new SglangInfo(settings, server);
         this.metrics = new SglangMetrics(settings, server.model(), context.answers(), http);
         this.control = new SglangControl(settings, engine, context, open);
-        this.routes = routes();
+        this.routes = allRoutes();
     }
 
-    @Override
-    public void handle(HttpServerRequest request) {
-        routes.handle(request);
-    }
-
-    @Override
-    public void invalid(HttpServerRequest request) {
-        routes.invalid(request);
+    /** Returns the server's HTTP side. */
+    public HttpFrontend routes() {
+        return routes;
     }
 
     private List<SglangStats> stats() {
         return engine.look(SglangEngine::stats);
     }
 
-    private Routes routes() {
+    private Routes allRoutes() {
         Routes all = new Routes(vertx, clock, errors, true, true, http)
                 .get("/", call -> call.json(200, "\"SGLang is running\""))
                 .get("/health", this::health)
@@ -207,7 +197,7 @@ public final class SglangApi implements HttpFrontend {
 
     private void openAi(Call call, Function<ValidatedBody, GenerationRequest> reader, boolean chat) {
         call.read(body -> reader.apply(openAiBody(call, body)), ask -> {
-            refuseByFault();
+            context.refuseByFault(errors);
             long created = (long) clock.unixSeconds();
             answer(call, ask, new SglangResponse(ask.options(), ask.each(), chat, created), SglangErrors::bad);
         });
@@ -230,20 +220,13 @@ public final class SglangApi implements HttpFrontend {
                     }
                 },
                 ask -> {
-                    refuseByFault();
+                    context.refuseByFault(errors);
                     answer(
                             call,
                             ask,
                             new SglangGenerateResponse(ask.options().batch() || ask.each() > 1, clock::unixSeconds),
                             SglangErrors::plainly);
                 });
-    }
-
-    private void refuseByFault() {
-        context.faults().error().ifPresent(status -> {
-            throw new RequestRefused(
-                    status, errors.refusal(status, "The server refuses this request, as its fault http-error says."));
-        });
     }
 
     private void answer(

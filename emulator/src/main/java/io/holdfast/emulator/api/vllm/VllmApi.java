@@ -4,11 +4,9 @@ import io.holdfast.emulator.api.AnswerTally;
 import io.holdfast.emulator.api.ApiSettings;
 import io.holdfast.emulator.api.Call;
 import io.holdfast.emulator.api.GenerationRequest;
-import io.holdfast.emulator.api.HttpFaults;
 import io.holdfast.emulator.api.HttpFrontend;
 import io.holdfast.emulator.api.HttpTally;
 import io.holdfast.emulator.api.Reply;
-import io.holdfast.emulator.api.RequestRefused;
 import io.holdfast.emulator.api.ResponseFormat;
 import io.holdfast.emulator.api.RouteContext;
 import io.holdfast.emulator.api.Routes;
@@ -23,7 +21,6 @@ import io.holdfast.rules.vllm.VllmSettings;
 import io.holdfast.rules.vllm.VllmSettings.Release;
 import io.holdfast.rules.vllm.VllmStats;
 import io.vertx.core.Vertx;
-import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.Arrays;
@@ -31,11 +28,10 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.SplittableRandom;
 import java.util.function.Function;
 
 /** vLLM's routes, in its words, those of its development mode among them. What touches the cache is asked of the engine. */
-public final class VllmApi implements HttpFrontend {
+public final class VllmApi {
     private static final int ID_DIGITS = 16;
 
     private final VllmSettings settings;
@@ -58,26 +54,20 @@ public final class VllmApi implements HttpFrontend {
         this.settings = settings;
         this.clock = clock;
         this.engine = engine;
-        HttpFaults answerFaults = new HttpFaults(faults, new SplittableRandom(server.seed()));
         AnswerTally answers = new AnswerTally(VllmMetrics.tokenBounds(settings.contextTokens()));
-        this.context = new RouteContext(server, clock, engine, answerFaults, answers);
+        this.context = new RouteContext(server, clock, engine, faults, answers);
         this.requests = new VllmRequests(settings, server);
         this.info = new VllmInfo(settings, server);
         this.metrics = new VllmMetrics(settings, server, answers);
-        this.routes = routes(vertx);
+        this.routes = allRoutes(vertx);
     }
 
-    @Override
-    public void handle(HttpServerRequest request) {
-        routes.handle(request);
+    /** Returns the server's HTTP side. */
+    public HttpFrontend routes() {
+        return routes;
     }
 
-    @Override
-    public void invalid(HttpServerRequest request) {
-        routes.invalid(request);
-    }
-
-    private Routes routes(Vertx vertx) {
+    private Routes allRoutes(Vertx vertx) {
         return new Routes(vertx, clock, errors, false, false, new HttpTally())
                 .get("/health", this::health)
                 .get("/ping", this::health)
@@ -172,11 +162,7 @@ public final class VllmApi implements HttpFrontend {
 
     private void openAi(Call call, Function<ValidatedBody, GenerationRequest> reader, boolean chat) {
         call.read(body -> reader.apply(parse(call, body)), ask -> {
-            context.faults().error().ifPresent(status -> {
-                throw new RequestRefused(
-                        status,
-                        errors.refusal(status, "The server refuses this request, as its fault http-error says."));
-            });
+            context.refuseByFault(errors);
             String id = (chat ? "chatcmpl-" : "cmpl-")
                     + call.header("x-request-id")
                             .or(() -> ask.options().id(0))
