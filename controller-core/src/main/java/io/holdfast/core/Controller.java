@@ -811,7 +811,7 @@ public final class Controller {
                 observers.all().mapToInt(cache -> cache.tree().ghosts()).sum(),
                 observers.counters(),
                 events.invisibleShare(),
-                probing.found().orElse(new Capabilities(false, "the backend was not probed yet")),
+                probing.found().orElse(Capabilities.NOT_ASKED),
                 pins.view(),
                 steering.paused(),
                 steering.keepsHeld(),

@@ -9,6 +9,9 @@ package io.holdfast.core.backend;
  * @param passing whether it cannot for now only, so that what is wanted waits and is not refused
  */
 public record Capabilities(boolean canPin, String why, int caches, boolean passing) {
+    /** Abilities of a backend that has not answered yet. */
+    public static final Capabilities NOT_ASKED = new Capabilities(false, "the backend was not probed yet");
+
     public Capabilities(boolean canPin, String why) {
         this(canPin, why, 1);
     }
@@ -21,6 +24,11 @@ public record Capabilities(boolean canPin, String why, int caches, boolean passi
     public String shortly() {
         int end = why.indexOf(". ");
         return end < 0 ? why : why.substring(0, end + 1);
+    }
+
+    /** Returns true if they are what a backend answered. */
+    public boolean asked() {
+        return !equals(NOT_ASKED);
     }
 
     /** It cannot for now. */

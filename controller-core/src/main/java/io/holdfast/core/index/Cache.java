@@ -26,10 +26,10 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
     private final CacheTraits traits;
 
     /** Beyond the first one; by position and tier. */
-    private final LongCounts copies = new LongCounts();
+    private final LongToLongMap copies = new LongToLongMap();
 
     /** Blocks of groups that do not decide; by hash, for each group and tier. */
-    private final List<LongCounts> others = new ArrayList<>();
+    private final List<LongToLongMap> others = new ArrayList<>();
 
     private int mainGroup = NO_GROUP;
     private int tierBits;
@@ -117,7 +117,7 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
         }
         Tier tier = stores.tier();
         if (!decides(stores)) {
-            LongCounts group = other(stores.group(), tier);
+            LongToLongMap group = other(stores.group(), tier);
             for (int i = 0; i < stores.count(); i++) {
                 if (traits.countsCopies() || group.get(stores.hash(i)) == 0) {
                     group.add(stores.hash(i), 1);
@@ -148,7 +148,7 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
             flushReleased();
             return;
         }
-        LongCounts counts = other(group, tier);
+        LongToLongMap counts = other(group, tier);
         for (int i = from; i < to; i++) {
             if (!counts.take(hashes[i])) {
                 unknownRemovals++;
@@ -393,14 +393,14 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
         return (tree.overlay().kept(position >>> Strips.OFFSET_BITS) & bit(position)) != 0;
     }
 
-    private LongCounts other(int group, Tier tier) {
+    private LongToLongMap other(int group, Tier tier) {
         if (group < 0 || group > StoredBlocks.LAST_GROUP) {
             throw new IllegalArgumentException(
                     "A KV cache group is numbered from 0 to " + StoredBlocks.LAST_GROUP + ", not " + group + ".");
         }
         int index = group * TIERS.length + tier.rank;
         while (others.size() <= index) {
-            others.add(new LongCounts());
+            others.add(new LongToLongMap());
         }
         return others.get(index);
     }

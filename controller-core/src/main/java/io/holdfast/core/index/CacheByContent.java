@@ -10,13 +10,13 @@ import java.util.Arrays;
  * has no name: it is counted by hash and tier, and placed when it is announced again where its place is known.
  */
 final class CacheByContent extends Cache {
-    private final LongCounts[] nowhere = new LongCounts[Holders.TIERS];
+    private final LongToLongMap[] nowhere = new LongToLongMap[Holders.TIERS];
     private HashTable table = new HashTable();
     private boolean someNowhere;
 
     CacheByContent(BlockTree tree, int id, CacheTraits traits) {
         super(tree, id, traits);
-        Arrays.setAll(nowhere, tier -> new LongCounts());
+        Arrays.setAll(nowhere, tier -> new LongToLongMap());
     }
 
     @Override
@@ -143,7 +143,7 @@ final class CacheByContent extends Cache {
     }
 
     private void holdNowhere(long hash, Tier tier) {
-        LongCounts counts = nowhere[tier.rank];
+        LongToLongMap counts = nowhere[tier.rank];
         if (countsCopies() || counts.get(hash) == 0) {
             someNowhere = true;
             counts.add(hash, 1);
@@ -156,8 +156,8 @@ final class CacheByContent extends Cache {
             return;
         }
         for (Tier tier : Tier.values()) {
-            LongCounts counts = nowhere[tier.rank];
-            int count = counts.size() == 0 ? 0 : counts.remove(hash);
+            LongToLongMap counts = nowhere[tier.rank];
+            int count = counts.size() == 0 ? 0 : (int) counts.remove(hash);
             if (count > 0) {
                 holdNow(position, tier, count);
             }

@@ -364,7 +364,7 @@ public final class EngineBlocks implements TreeView, KvEventSink {
 
     @Override
     public int pathsToUnpin(long[] lastBlocks, int least, long most) {
-        LongCounts gone = new LongCounts();
+        LongToLongMap gone = new LongToLongMap();
         int left = learned.pinned();
         int count = 0;
         while (count < lastBlocks.length && (count < least || left > most)) {

@@ -31,7 +31,7 @@ public final class EngineCaches implements TreeView {
     private final Map<Long, Pinned> pinned = new HashMap<>();
     private final List<Long> watched = new ArrayList<>();
     /** Number of pinned paths that each block is on; of several caches only. */
-    private final LongCounts onPaths = new LongCounts();
+    private final LongToLongMap onPaths = new LongToLongMap();
 
     /** A path that is pinned, and in which caches. */
     private static final class Pinned {
@@ -290,7 +290,7 @@ public final class EngineCaches implements TreeView {
         if (!several()) {
             return first().pathsToUnpin(lastBlocks, least, most);
         }
-        LongCounts gone = new LongCounts();
+        LongToLongMap gone = new LongToLongMap();
         int left = onPaths.size();
         int count = 0;
         while (count < lastBlocks.length && (count < least || left > most)) {

@@ -15,7 +15,7 @@ import java.util.Map;
 final class InsertionEnds {
     private static final long NONE = 0;
 
-    private final LongCounts watched = new LongCounts();
+    private final LongToLongMap watched = new LongToLongMap();
     /** Ends by watched block; NONE once the end has left. */
     private final Map<Long, Long> ends = new HashMap<>();
 

@@ -74,9 +74,9 @@ final class Learned implements Overlay {
     private final boolean countsCopies;
     private final TreeListener listener;
     private final Ghosts ghosts = new Ghosts(LEAST_GHOSTS);
-    private final LongCounts morePins = new LongCounts();
+    private final LongToLongMap morePins = new LongToLongMap();
     /** Number of evictions since it is watched, plus one, by watched block. */
-    private final LongCounts watchedNames = new LongCounts();
+    private final LongToLongMap watchedNames = new LongToLongMap();
 
     private final LastStore lastStore = new LastStore();
     private Page[] pages = {new Page()};
@@ -320,7 +320,7 @@ final class Learned implements Overlay {
 
     /** Times that a watched block was evicted. */
     int evictions(long name) {
-        return Math.max(0, watchedNames.get(name) - 1);
+        return (int) Math.max(0, watchedNames.get(name) - 1);
     }
 
     /** Shows the watched blocks of a path, the deepest first. */
@@ -435,7 +435,7 @@ final class Learned implements Overlay {
      * Returns the number of blocks that stop being pinned once this path is gone as well as those already counted;
      * counts this path, too.
      */
-    int freedWith(int lastPosition, LongCounts gone) {
+    int freedWith(int lastPosition, LongToLongMap gone) {
         int freed = 0;
         for (int last = lastPosition; last > Strips.ROOT; last = tree.strips.parent(last >>> Strips.OFFSET_BITS)) {
             for (int offset = last & Strips.OFFSETS - 1; offset >= 0; offset--) {

@@ -28,9 +28,9 @@ final class StayingPaths {
     private final LongPredicate resident;
     private final List<Watched> all = new ArrayList<>();
     /** Last blocks of paths that are not known yet. */
-    private final LongCounts awaited = new LongCounts();
+    private final LongToLongMap awaited = new LongToLongMap();
     /** Blocks of those that are. */
-    private final LongCounts members = new LongCounts();
+    private final LongToLongMap members = new LongToLongMap();
 
     private boolean restarted;
 

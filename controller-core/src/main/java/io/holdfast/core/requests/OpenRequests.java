@@ -1,12 +1,13 @@
 package io.holdfast.core.requests;
 
+import io.holdfast.core.index.LongToLongMap;
 import java.util.Arrays;
 import java.util.function.Consumer;
 
 /** The requests that may still go on, found by the last block of their path; at most one for each block. */
 final class OpenRequests {
     private final VisibleRequest nobody = new VisibleRequest(0, 0, 0);
-    private final LongTable places = new LongTable();
+    private final LongToLongMap places = new LongToLongMap();
     private final VisibleRequest[] requests;
     private final int[] free;
     private int freeCount;

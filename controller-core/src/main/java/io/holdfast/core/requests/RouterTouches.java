@@ -1,6 +1,7 @@
 package io.holdfast.core.requests;
 
 import io.holdfast.core.index.EngineBlocks;
+import io.holdfast.core.index.LongToLongMap;
 import io.holdfast.core.index.Prefix;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -66,7 +67,7 @@ public final class RouterTouches {
     private final Listener listener;
     private final Map<Long, Account> accounts = new HashMap<>();
     /** Blocks with an account, to be looked up for each block of a path. */
-    private final LongTable touched = new LongTable();
+    private final LongToLongMap touched = new LongToLongMap();
     /** Touches in the order in which they came; those that were shown are among them until their while is over. */
     private final Deque<Touch> waiting = new ArrayDeque<>();
 

@@ -432,7 +432,7 @@ public final class EmergencyRelease {
         work.state = State.UNDER_WAY;
         work.askedNanos = clock.getAsLong();
         work.attempts++;
-        backend.unpin(List.of(key.handle())).whenComplete((outcome, failure) -> {
+        calls.unpinInstead(backend, key.handle()).whenComplete((outcome, failure) -> {
             synchronized (this) {
                 answered(
                         work,

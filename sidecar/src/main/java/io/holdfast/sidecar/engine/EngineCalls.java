@@ -1,6 +1,8 @@
 package io.holdfast.sidecar.engine;
 
 import io.holdfast.core.backend.Backend;
+import io.holdfast.core.backend.BackendTraits;
+import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.backend.PinCommand;
 import io.holdfast.core.pin.Ledger;
@@ -44,6 +46,7 @@ public final class EngineCalls {
 
     private final Ledger ledger;
     private final EngineLock lock;
+    private final CallWatch watch;
     private final Map<String, Backend> backends = new HashMap<>();
     private final Map<PinKey, Call> last = new HashMap<>();
     /** What an earlier process may have pinned, and nothing was asked of yet. */
@@ -51,9 +54,20 @@ public final class EngineCalls {
 
     private boolean taken;
 
-    /** @param lock asked before each pin whether this sidecar may */
+    /** Creates calls that nobody watches. */
     public EngineCalls(Ledger ledger, EngineLock lock) {
+        this(ledger, lock, CallWatch.NOBODY);
+    }
+
+    /**
+     * Creates the calls to one engine.
+     *
+     * @param lock asked before each pin whether this sidecar may
+     * @param watch told of every call that leaves
+     */
+    EngineCalls(Ledger ledger, EngineLock lock, CallWatch watch) {
         this.lock = lock;
+        this.watch = watch;
         this.ledger = ledger;
         this.inherited = ledger.outstanding().stream().map(PinKey::of).collect(Collectors.toCollection(HashSet::new));
     }
@@ -61,6 +75,7 @@ public final class EngineCalls {
     /** The backend for the controller's use: its calls are remembered here. */
     public synchronized Backend tracked(Backend backend) {
         backends.put(backend.name(), backend);
+        watch.expect(backend);
         return new Tracked(backend);
     }
 
@@ -95,7 +110,7 @@ public final class EngineCalls {
         if (refused.isPresent()) {
             return notSent(refused.get());
         }
-        CompletableFuture<Outcome> outcome = backend.pin(command).toCompletableFuture();
+        CompletableFuture<Outcome> outcome = watch.pin(backend, command).toCompletableFuture();
         prune();
         remember(backend, backend.handle(command), Call.Kind.PIN, outcome);
         return outcome;
@@ -105,9 +120,14 @@ public final class EngineCalls {
         if (taken) {
             return notSent(TAKEN);
         }
-        CompletableFuture<Outcome> outcome = backend.unpin(handles).toCompletableFuture();
+        CompletableFuture<Outcome> outcome = watch.unpin(backend, handles).toCompletableFuture();
         handles.forEach(handle -> remember(backend, handle, Call.Kind.UNPIN, outcome));
         return outcome;
+    }
+
+    /** Unpins for whoever took the controller's place, past what is remembered of the controller. */
+    CompletionStage<Outcome> unpinInstead(Backend backend, String handle) {
+        return watch.unpin(backend, List.of(handle));
     }
 
     private void remember(Backend backend, String handle, Call.Kind kind, CompletableFuture<Outcome> outcome) {
@@ -128,12 +148,32 @@ public final class EngineCalls {
         }
     }
 
-    private final class Tracked extends ForwardingBackend {
+    /** Backend for the controller: its calls are remembered, and none leaves after they were taken. */
+    private final class Tracked implements Backend {
         private final Backend backend;
 
         Tracked(Backend backend) {
-            super(backend);
             this.backend = backend;
+        }
+
+        @Override
+        public String name() {
+            return backend.name();
+        }
+
+        @Override
+        public BackendTraits traits() {
+            return backend.traits();
+        }
+
+        @Override
+        public CompletionStage<Capabilities> probe() {
+            return backend.probe();
+        }
+
+        @Override
+        public String handle(PinCommand command) {
+            return backend.handle(command);
         }
 
         @Override
@@ -150,7 +190,7 @@ public final class EngineCalls {
         /** What is renewed was pinned before: it is no further pin, and nothing of it is left to undo. */
         @Override
         public CompletionStage<Outcome> renew(PinCommand command) {
-            return isTaken() ? notSent(TAKEN) : backend.renew(command);
+            return isTaken() ? notSent(TAKEN) : watch.renew(backend, command);
         }
 
         @Override

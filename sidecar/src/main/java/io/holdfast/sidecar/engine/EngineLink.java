@@ -3,6 +3,7 @@ package io.holdfast.sidecar.engine;
 import io.holdfast.core.Controller;
 import io.holdfast.core.EngineView;
 import io.holdfast.core.backend.AutoBackend;
+import io.holdfast.core.backend.Backend;
 import io.holdfast.core.backend.BackendTraits.Need;
 import io.holdfast.core.backend.Backends;
 import io.holdfast.core.backend.Capabilities;
@@ -74,7 +75,7 @@ public final class EngineLink implements AutoCloseable {
     private final EngineLock lock;
     private final EngineProbe probe;
     private final EngineHttp http;
-    private final ProbedBackend backend;
+    private final Backend backend;
     private final EngineNews news;
     private final PinLog log;
     private final Controller controller;
@@ -124,17 +125,17 @@ public final class EngineLink implements AutoCloseable {
         this.log = new PinLog(config.id(), ledger, this::blockTokens, this::hold, news);
         RandomGenerator random = new SplittableRandom();
         this.lock = new EngineLock(Path.of(System.getProperty("java.io.tmpdir")), this::identity, shared.clock());
-        EngineCalls calls = new EngineCalls(ledger, lock);
+        EngineCalls calls = new EngineCalls(ledger, lock, new CallMeter(config.id(), shared.registry(), log));
         Backends backends = BackendRegistry.of(
                 config,
                 ledger,
                 new EngineFamily.BackendParts(config, http, admin, shared.timer(), shared.clock(), random),
-                each -> calls.tracked(new MeteredBackend(each, config.id(), shared.registry(), log)));
-        this.backend = new ProbedBackend(backends.chosen());
+                calls::tracked);
+        this.backend = backends.chosen();
         this.controller = new Controller(
                 config.controllerSettings(),
                 EngineFamily.of(config.type()).requestRules(),
-                new Backends(backend, backends.earlier(), backends.sender()),
+                backends,
                 ledger,
                 shared.executor(),
                 random);
@@ -292,7 +293,7 @@ public final class EngineLink implements AutoCloseable {
 
     /** What the backend can do on this engine; absent while that is not known. */
     public Optional<Capabilities> capabilities() {
-        return backend.found();
+        return Optional.of(view().capabilities()).filter(Capabilities::asked);
     }
 
     /** The holds as they are, also when the controller does not change them any more. */

@@ -64,7 +64,10 @@ final class EmergencyReleaseTest {
 
         EmergencyRelease release = release(ledger, calls);
         release.begin("its controller ended");
-        assertThat(release.releaseAll().toCompletableFuture().get(10, TimeUnit.SECONDS).pending())
+        assertThat(release.releaseAll()
+                        .toCompletableFuture()
+                        .get(10, TimeUnit.SECONDS)
+                        .pending())
                 .isOne();
 
         assertThat(backend.asked).isEmpty();
@@ -102,7 +105,10 @@ final class EmergencyReleaseTest {
 
         backend.nextUnpin().complete(new Outcome(Kind.DEFERRED, "no answer"));
 
-        assertThat(release.releaseAll().toCompletableFuture().get(10, TimeUnit.SECONDS).pending())
+        assertThat(release.releaseAll()
+                        .toCompletableFuture()
+                        .get(10, TimeUnit.SECONDS)
+                        .pending())
                 .isOne();
         assertThat(backend.asked).isEmpty();
         assertThat(ledger.outstanding()).extracting(Entry::step).containsExactly(Step.UNSURE);

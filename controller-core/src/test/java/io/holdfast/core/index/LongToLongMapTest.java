@@ -1,4 +1,4 @@
-package io.holdfast.core.requests;
+package io.holdfast.core.index;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -8,12 +8,12 @@ import java.util.Map;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 
-final class LongTableTest {
+final class LongToLongMapTest {
     @Test
     void randomSteps_tableEqualsAMap() {
         for (int seed = 0; seed < 50; seed++) {
             SplittableRandom random = new SplittableRandom(seed);
-            LongTable table = new LongTable();
+            LongToLongMap table = new LongToLongMap();
             Map<Long, Long> map = new HashMap<>();
             int keys = 1 << random.nextInt(2, 12);
             for (int step = 0; step < 5000; step++) {
@@ -39,6 +39,6 @@ final class LongTableTest {
 
     @Test
     void put_zero_isRefused() {
-        assertThatThrownBy(() -> new LongTable().put(1, 0)).isInstanceOf(IllegalArgumentException.class);
+        assertThatThrownBy(() -> new LongToLongMap().put(1, 0)).isInstanceOf(IllegalArgumentException.class);
     }
 }

@@ -10,17 +10,20 @@ import java.util.Locale;
 import java.util.concurrent.CompletionStage;
 import java.util.function.ObjLongConsumer;
 
-/** Another backend, its outcomes counted, timed and told to the log. */
-final class MeteredBackend extends ForwardingBackend {
+/** Counts and times the outcomes of calls, and tells them to the log. */
+final class CallMeter implements CallWatch {
     private final String engineId;
     private final MeterRegistry registry;
     private final PinLog log;
 
-    MeteredBackend(Backend backend, String engineId, MeterRegistry registry, PinLog log) {
-        super(backend);
+    CallMeter(String engineId, MeterRegistry registry, PinLog log) {
         this.engineId = engineId;
         this.registry = registry;
         this.log = log;
+    }
+
+    @Override
+    public void expect(Backend backend) {
         // All of them from the start: a rate needs a zero to rise from.
         for (Outcome.Kind kind : Outcome.Kind.values()) {
             timer("pin", kind);
@@ -32,25 +35,26 @@ final class MeteredBackend extends ForwardingBackend {
     }
 
     @Override
-    public CompletionStage<Outcome> pin(PinCommand command) {
+    public CompletionStage<Outcome> pin(Backend backend, PinCommand command) {
         Timer.Sample sample = Timer.start(registry);
-        return timed("pin", sample, super.pin(command), (outcome, nanos) -> log.pin(this, command, outcome, nanos));
+        return timed(
+                "pin", sample, backend.pin(command), (outcome, nanos) -> log.pin(backend, command, outcome, nanos));
     }
 
     @Override
-    public CompletionStage<Outcome> renew(PinCommand command) {
+    public CompletionStage<Outcome> renew(Backend backend, PinCommand command) {
         Timer.Sample sample = Timer.start(registry);
-        return timed("renew", sample, super.renew(command), (outcome, nanos) -> {});
+        return timed("renew", sample, backend.renew(command), (outcome, nanos) -> {});
     }
 
     @Override
-    public CompletionStage<Outcome> unpin(List<String> handles) {
+    public CompletionStage<Outcome> unpin(Backend backend, List<String> handles) {
         Timer.Sample sample = Timer.start(registry);
         return timed(
                 "unpin",
                 sample,
-                super.unpin(handles),
-                (outcome, nanos) -> handles.forEach(handle -> log.unpin(this, handle, outcome, nanos)));
+                backend.unpin(handles),
+                (outcome, nanos) -> handles.forEach(handle -> log.unpin(backend, handle, outcome, nanos)));
     }
 
     private CompletionStage<Outcome> timed(
