@@ -340,8 +340,7 @@ public final class RunDocument {
         List<Fact> facts = new ArrayList<>();
         facts.add(new Fact("server", header.unit()));
         header.client().entrySet().stream()
-                .filter(entry -> !entry.getKey().equals(RunHeader.SALT)
-                        && !entry.getValue().isBlank())
+                .filter(entry -> !entry.getValue().isBlank())
                 .sorted(Map.Entry.comparingByKey())
                 .forEach(entry -> facts.add(new Fact(entry.getKey(), entry.getValue())));
         facts.add(new Fact("engine", header.engine().text()));
