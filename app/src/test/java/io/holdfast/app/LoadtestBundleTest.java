@@ -129,7 +129,7 @@ class LoadtestBundleTest {
                         "`--header` with a value for each of x-secret");
         JsonNode plan = JSON.readTree(entries.get("plan.json")).path("runs").path(0);
         assertThat(plan.path("plan").path("rounds")).hasSize(1);
-        assertThat(plan.path("seed").isNumber()).isTrue();
+        assertThat(plan.path("test").path("seed").isNumber()).isTrue();
         JsonNode environment = JSON.readTree(entries.get("environment.json"));
         assertThat(environment.path("hardware").asText()).isEqualTo("1 x H100, 80 GB");
         assertThat(environment

@@ -21,11 +21,6 @@ public record Salt(long nonce, int again) {
         this(nonce, 0);
     }
 
-    /** Reads a salt from the {@link #text} of its nonce. */
-    public static Salt of(String text, int again) {
-        return new Salt(Long.parseUnsignedLong(text, 16), again);
-    }
-
     /** Returns the salt of the legs after one more pair that does not count. */
     public Salt next() {
         return new Salt(nonce, again + 1);
@@ -53,11 +48,6 @@ public record Salt(long nonce, int again) {
     /** Returns the number of tokens by which each request becomes longer. */
     public static int tokens() {
         return TOKENS;
-    }
-
-    /** Returns the nonce as it is written down. */
-    public String text() {
-        return Long.toHexString(nonce);
     }
 
     private int[] head(int life, int position) {

@@ -125,13 +125,6 @@ public record EnvironmentRecord(Map<String, String> values) {
                 .toList();
     }
 
-    /** Returns the options of a run's header for these values, beside those of the command. */
-    public Map<String, String> options(String prefix) {
-        return values.entrySet().stream()
-                .collect(Collectors.toMap(
-                        each -> prefix + each.getKey(), Map.Entry::getValue, (a, b) -> b, LinkedHashMap::new));
-    }
-
     /** A line for each, in columns. */
     public List<String> lines() {
         int width = values.keySet().stream().mapToInt(String::length).max().orElse(0);
