@@ -22,11 +22,11 @@ import java.util.function.Supplier;
 import java.util.regex.Pattern;
 
 /**
- * Sources of a configuration: flags go before the environment, the environment before the file, the file before defaults.
+ * Sources of a configuration: flags go before the environment, that before the file, and the file before defaults.
  *
- * <p>One rule for all keys: what a file calls {@code engines: {main: {share: 0.3}}} is {@code --set
- * engines.main.share=0.3} on the command line and {@code HOLDFAST_ENGINES_MAIN_SHARE=0.3} in the environment. It is read anew
- * each time, so that a reload sees what the files say by then.
+ * <p>One rule holds for all keys: {@code engines: {main: {share: 0.3}}} in a file is {@code --set
+ * engines.main.share=0.3} on the command line and {@code HOLDFAST_ENGINES_MAIN_SHARE=0.3} in the environment. All are
+ * read anew each time, so that a reload sees what the files say by then.
  */
 public final class ConfigSources {
     private static final String PREFIX = Spelling.VARIABLE.prefix;

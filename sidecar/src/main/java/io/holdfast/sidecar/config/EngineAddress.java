@@ -25,7 +25,7 @@ public final class EngineAddress {
         return spelling(url, SidecarConfig.Listen.isLoopback(host) ? "localhost" : host);
     }
 
-    /** Returns the spelling with the host's address in place of its name, if a name server knows it; may wait for that. */
+    /** Returns the spelling with the host's address, if a name server knows it, else its name; may wait for that. */
     public static String resolved(URI url) {
         try {
             InetAddress[] all = InetAddress.getAllByName(url.getHost());

@@ -5,8 +5,8 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
 /**
- * Form of configuration files before engines, devices and holds stood by their names: lists of mappings that had the name as
- * {@code id} or {@code name}, and in a file that discovery finds one engine or a list of them.
+ * Form of configuration files before engines, devices and holds stood under their names: lists of mappings that had
+ * the name as {@code id} or {@code name}, and in a file that discovery finds one engine or a list of them.
  */
 final class OldForm {
     private OldForm() {}
