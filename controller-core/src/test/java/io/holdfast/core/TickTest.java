@@ -32,8 +32,7 @@ final class TickTest {
     private final ControllerHarness.Engine engine = new ControllerHarness.Engine();
     private final Backends backends = Backends.only(engine);
     private final OwnRequests own = new OwnRequests(Optional.empty(), Runnable::run, Runnable::run);
-    private final EngineObservers observers =
-            new EngineObservers(RequestRules.sglang(), own::isOwn, false, rank -> {});
+    private final EngineObservers observers = new EngineObservers(RequestRules.sglang(), own::isOwn, false, rank -> {});
     private final NewestReadings newest = new NewestReadings(observers);
     private final Holds holds = new Holds(1, observers.trees(), observers, Runnable::run);
     private final Priming priming = new Priming(own, holds, observers.trees(), backends);
@@ -101,8 +100,7 @@ final class TickTest {
         assertThat(tick.lastLook(engine, 2)).isEmpty();
 
         assertThat(tick.lastLook(new DryRunBackend(), 2)).contains("another way to hold was chosen meanwhile");
-        assertThat(tick.lastLook(engine, 1))
-                .contains("its last block left the cache, or ends no insertion any more");
+        assertThat(tick.lastLook(engine, 1)).contains("its last block left the cache, or ends no insertion any more");
         tick.steer(ACTS.pausing(Optional.of("paused: by hand")));
         assertThat(tick.lastLook(engine, 2)).contains("paused: by hand");
         tick.steer(ACTS.dry(true));

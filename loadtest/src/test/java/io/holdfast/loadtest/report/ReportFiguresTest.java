@@ -16,7 +16,6 @@ import io.holdfast.loadtest.journal.LegRecord;
 import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.journal.RequestStatus;
-import io.holdfast.loadtest.journal.RunHeader;
 import io.holdfast.loadtest.report.Document.Axis;
 import io.holdfast.loadtest.report.Document.Plot;
 import io.holdfast.loadtest.report.Document.Point;
