@@ -179,18 +179,24 @@ final class ReplayReport {
     }
 
     private Series curve(String name, String style, Function<Line, ReplayResult> of) {
+        List<ReplayResult> found = lines.stream()
+                .map(of)
+                .sorted(Comparator.comparingInt(ReplayResult::capacity))
+                .toList();
         return new Series(
-                name,
+                name + " " + shown(found.getLast()),
                 style,
                 Shape.LINE,
-                lines.stream()
-                        .map(of)
-                        .sorted(Comparator.comparingInt(ReplayResult::capacity))
-                        .map(found -> new Point(
-                                found.capacity(),
-                                100 * found.hitRatio(),
-                                String.format(Locale.ROOT, "%.1f %%", 100 * found.hitRatio())))
+                found.stream()
+                        .map(each -> new Point(
+                                each.capacity(),
+                                100 * each.hitRatio(),
+                                String.format(Locale.ROOT, "%s, %,d blocks: %s", name, each.capacity(), shown(each))))
                         .toList());
+    }
+
+    private static String shown(ReplayResult found) {
+        return String.format(Locale.ROOT, "%.1f %%", 100 * found.hitRatio());
     }
 
     private static String pad(String name) {

@@ -122,11 +122,8 @@ public final class Svg {
         line("curve", series.points());
         series.points().forEach(point -> mark("point", point, MARK));
         text.format(
-                "<text class=\"name\" x=\"%d\" y=\"%.1f\">%s %s</text>\n</g>\n",
-                frame.end() + 14,
-                nameAt + MARK,
-                HtmlRenderer.escaped(shortened(series.name())),
-                series.points().getLast().label());
+                "<text class=\"name\" x=\"%d\" y=\"%.1f\">%s</text>\n</g>\n",
+                frame.end() + 14, nameAt + MARK, HtmlRenderer.escaped(shortened(series.name())));
     }
 
     /** Returns places of names: at the ends of their curves, but below each other, from the highest on. */
