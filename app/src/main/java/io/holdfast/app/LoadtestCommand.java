@@ -69,7 +69,7 @@ final class LoadtestCommand implements Runnable {
                     "Does holding pay off? Start with aa, then ab:", List.of("aa", "ab", "sweep", "resume", "status")),
             new Group("Loads without a verdict:", List.of("leg", "preset")),
             new Group(
-                    "What was measured, judged again, told, set beside each other:",
+                    "Results: judge again, report, compare:",
                     List.of("analyze", "report", "bundle", "import", "compare", "matrix", "scaling", "review", "log")),
             new Group("One leg or request, looked into:", List.of("trace", "samples", "timeline", "profile", "repro")),
             new Group("The test bed:", List.of("doctor", "calibrate"))));

@@ -33,9 +33,9 @@ public final class AbOptions {
     @Option(
             names = "--engine",
             paramLabel = "URL",
-            description = "The engine's HTTP address, such as http://127.0.0.1:30000; with --router again for each"
-                    + " engine behind it: they are asked themselves what they are and have served, and to empty their"
-                    + " caches.")
+            description = "The engine's HTTP address, such as http://127.0.0.1:30000. With --router, an engine"
+                    + " behind it (repeatable); identity, counters and emptying of caches go to each engine"
+                    + " directly.")
     private List<URI> engines = List.of();
 
     @Option(
@@ -87,8 +87,9 @@ public final class AbOptions {
     @Option(
             names = "--learn-cycles",
             paramLabel = "N",
-            description = "Floods before the hold step of each leg, between texts that begin with the prefix, which is"
-                    + " then never sent alone; not measured (default: 2 for --hold automatic and everything, else 0).")
+            description = "Unmeasured floods before the hold step of each leg, between texts that begin with the"
+                    + " prefix; the prefix is then never sent alone (default: 2 for --hold automatic and"
+                    + " everything, else 0).")
     private @Nullable Integer learnCycles;
 
     @Option(
@@ -102,8 +103,8 @@ public final class AbOptions {
             names = "--repeat-pairs",
             paramLabel = "N",
             defaultValue = "3",
-            description = "Pairs that may be run again because of what happened around a leg, whichever arm it had: a"
-                    + " late call, a busy machine, a lost connection (default: ${DEFAULT-VALUE}).")
+            description = "Number of pairs that may run again after a late call, a busy machine or a lost"
+                    + " connection, in either arm (default: ${DEFAULT-VALUE}).")
     private int repeatPairs;
 
     @Option(
@@ -135,8 +136,8 @@ public final class AbOptions {
             names = "--also-judge",
             paramLabel = "WHAT",
             split = ",",
-            description = "Further numbers that have to bear the verdict out; the worst of them counts, and their p"
-                    + " values are corrected for how many there are.")
+            description = "Further numbers that must confirm the verdict. The worst verdict counts, and p values"
+                    + " are corrected for their number.")
     private List<Statistic> alsoJudged = List.of();
 
     @Mixin

@@ -45,15 +45,14 @@ public final class AskOptions {
 
     @Option(
             names = "--no-ignore-eos",
-            description = "Answers end where the model ends them, and the field ignore_eos, which not every server"
-                    + " takes, is left out (default: every answer has all of its tokens).")
+            description = "Omit the field ignore_eos, which some servers refuse; answers then end where the model"
+                    + " ends them (default: every answer has all of its tokens).")
     private boolean ending;
 
     @Option(
             names = "--ca",
             paramLabel = "FILE",
-            description = "Certificates in PEM of which a server behind https:// has to have one, or be vouched for by"
-                    + " one (default: those that Java trusts).")
+            description = "PEM file of trusted certificates for https:// (default: those that Java trusts).")
     private @Nullable Path ca;
 
     public AskOptions() {}

@@ -12,7 +12,7 @@ public final class ExpectOptions {
     @Option(
             names = "--expect",
             paramLabel = "FINDING",
-            description = "Exit 1 unless this is found: ${COMPLETION-CANDIDATES}.")
+            description = "Exit with 1 unless the verdict is this one: ${COMPLETION-CANDIDATES}.")
     private @Nullable Finding expected;
 
     public ExpectOptions() {}

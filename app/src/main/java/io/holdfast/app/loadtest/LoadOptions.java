@@ -52,8 +52,9 @@ final class LoadOptions {
     @Option(
             names = "--concurrency",
             paramLabel = "N",
-            description = "Requests of a flood under way at a time; where they come at times of their own the most that"
-                    + " may be, above which one is not sent and counts as failed (default: 8, and then all of them).")
+            description = "Requests of a flood under way at a time. With --arrivals other than closed it is a"
+                    + " limit: a request beyond it is not sent and counts as failed (default: 8, and no limit"
+                    + " with other arrivals).")
     private @Nullable Integer concurrency;
 
     @Option(

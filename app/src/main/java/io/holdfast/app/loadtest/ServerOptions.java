@@ -46,8 +46,8 @@ public final class ServerOptions {
     @Option(
             names = "--server-wrapper",
             paramLabel = "COMMAND",
-            description = "Start the server under a profiler, as 'nsys profile -o trace': what is written before its"
-                    + " command. Legs are then marked as profiled and never judged.")
+            description = "Command put before --server-command, such as 'nsys profile -o trace'. Legs are then"
+                    + " marked as profiled and never judged.")
     private @Nullable String wrapper;
 
     @Option(

@@ -28,10 +28,11 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "release",
         description = {
-            "Lets go of everything that the ledgers list. A ledger that a sidecar has in use is let go of by that"
-                    + " sidecar, which then holds nothing until it is told to resume; of one that nobody has each"
-                    + " entry is released at the engine, by the backend that made it.",
-            "Exit code 0: all is released, 1: something is left, and it is said what to do, 2: it could not be tried."
+            "Releases every pin that the ledgers list. A sidecar that uses a ledger releases it and"
+                    + " stays paused until resume; a ledger that nobody uses is released at the engine, entry"
+                    + " by entry, by the backend that made each.",
+            "Exit code 0: everything is released, 1: something is left, with what to do, 2: it"
+                    + " could not be tried."
         },
         sortOptions = false)
 final class LedgerReleaseCommand implements Callable<Integer> {

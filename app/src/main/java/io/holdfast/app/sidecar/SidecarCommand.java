@@ -86,7 +86,8 @@ public final class SidecarCommand implements Callable<Integer> {
 
     @Option(
             names = "--print-config",
-            description = "Print all that holds, defaults as well, ready to be read again, and stop.")
+            description = "Print the effective configuration with defaults, as a file that can be read again, and"
+                    + " exit.")
     private boolean printConfig;
 
     @Option(
@@ -105,7 +106,7 @@ public final class SidecarCommand implements Callable<Integer> {
 
     @Option(
             names = "--show-text",
-            description = "Show those who may act by what texts, messages and tokens holds were asked for.")
+            description = "Show the text, messages and tokens of requested holds to callers who may act.")
     private boolean showText;
 
     @Option(

@@ -23,7 +23,7 @@ import picocli.CommandLine.Spec;
         description = {
             "One sentence for each engine of a running sidecar: what it holds, what that saved, how sure that is, and"
                     + " what it would need. The sidecar writes the same into its log every ten minutes.",
-            "Exit code 0: told, 2: no sidecar tells."
+            "Exit code 0: printed, 2: no sidecar answers."
         },
         sortOptions = false)
 public final class SummaryCommand implements Callable<Integer> {

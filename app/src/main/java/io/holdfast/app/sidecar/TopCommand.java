@@ -30,7 +30,7 @@ import picocli.CommandLine.Spec;
                     + " holding can help, above 5 it cannot), FOUND the part of prompt tokens found in the cache, and"
                     + " SIMUL. prompt tokens that a simulation of the cache finds more with holds always on, both over"
                     + " the last ten minutes; EFFECT is said where the interval leaves no doubt of it; ? is unknown.",
-            "Exit code 0: ended, 2: no sidecar tells."
+            "Exit code 0: ended, 2: no sidecar answers."
         },
         sortOptions = false)
 public final class TopCommand implements Callable<Integer> {

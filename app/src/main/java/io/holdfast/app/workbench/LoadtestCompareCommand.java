@@ -107,8 +107,9 @@ public final class LoadtestCompareCommand implements Callable<Integer> {
             names = "--expect",
             paramLabel = "TEXT|FILE",
             description =
-                    "What the last file was expected to be against the first, as 'overhead(throughput)<=5%% @ 8..16',"
-                            + " or a YAML file with a list of such; again for each.")
+                    "Expectation about the last file relative to the first, as"
+                            + " 'overhead(throughput)<=5%% @ 8..16', or a YAML file with a list of them;"
+                            + " repeatable.")
     private List<String> expected = List.of();
 
     @Option(names = "--json", description = "One JSON document on standard output and nothing else.")

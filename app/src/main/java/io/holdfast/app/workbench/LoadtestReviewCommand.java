@@ -58,8 +58,8 @@ public final class LoadtestReviewCommand implements Callable<Integer> {
             names = "--said-bias",
             paramLabel = "MS",
             split = ",",
-            description = "An order bias that somebody names in milliseconds: what it would leave is printed, and"
-                    + " corrects nothing.")
+            description = "Hypothetical order bias in milliseconds: the effect that it would leave is printed; no"
+                    + " verdict changes.")
     private List<Double> saidBias = List.of();
 
     @Option(
