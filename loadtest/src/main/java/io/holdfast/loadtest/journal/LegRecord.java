@@ -91,24 +91,39 @@ public record LegRecord(
     }
 
     public LegRecord withClient(Optional<ClientHealth> value) {
-        return with(problem, value, serverLog, shares);
+        return with(life, UnaryOperator.identity(), problem, value, serverLog, shares);
     }
 
     public LegRecord withServerLog(Optional<ServerLog> value) {
-        return with(problem, client, value, shares);
+        return with(life, UnaryOperator.identity(), problem, client, value, shares);
     }
 
     public LegRecord withShares(List<EngineShare> value) {
-        return with(problem, client, serverLog, value);
+        return with(life, UnaryOperator.identity(), problem, client, serverLog, value);
     }
 
     /** Returns the leg with a problem, the reason why it does not count. */
     public LegRecord withProblem(String why) {
-        return with(Optional.of(why), client, serverLog, shares);
+        return with(life, UnaryOperator.identity(), Optional.of(why), client, serverLog, shares);
     }
 
     /** Returns the leg as one of another life, for several runs that are put together. */
     public LegRecord inLife(int number) {
+        return with(number, UnaryOperator.identity(), problem, client, serverLog, shares);
+    }
+
+    /** Returns the leg with all its requests changed, including those that the arm sent for itself. */
+    public LegRecord withRequests(UnaryOperator<RequestRecord> change) {
+        return with(life, change, problem, client, serverLog, shares);
+    }
+
+    private LegRecord with(
+            int number,
+            UnaryOperator<RequestRecord> change,
+            Optional<String> ended,
+            Optional<ClientHealth> fared,
+            Optional<ServerLog> log,
+            List<EngineShare> counted) {
         return new LegRecord(
                 number,
                 order,
@@ -121,53 +136,8 @@ public record LegRecord(
                 holdNanos,
                 release,
                 steps,
-                requests,
-                own,
-                problem,
-                client,
-                serverLog,
-                shares);
-    }
-
-    /** Returns the leg with all its requests changed, including those that the arm sent for itself. */
-    public LegRecord withRequests(UnaryOperator<RequestRecord> change) {
-        return new LegRecord(
-                life,
-                order,
-                position,
-                arm,
-                workloadId,
-                bodies,
-                flush,
-                hold,
-                holdNanos,
-                release,
-                steps,
                 requests.stream().map(change).toList(),
                 own.stream().map(change).toList(),
-                problem,
-                client,
-                serverLog,
-                shares);
-    }
-
-    /** Returns the leg with the facts that are known only after it has run. */
-    private LegRecord with(
-            Optional<String> ended, Optional<ClientHealth> fared, Optional<ServerLog> log, List<EngineShare> counted) {
-        return new LegRecord(
-                life,
-                order,
-                position,
-                arm,
-                workloadId,
-                bodies,
-                flush,
-                hold,
-                holdNanos,
-                release,
-                steps,
-                requests,
-                own,
                 ended,
                 fared,
                 log,

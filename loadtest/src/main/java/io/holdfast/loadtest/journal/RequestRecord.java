@@ -187,8 +187,26 @@ public record RequestRecord(
 
     /** Returns the record with all stamps counted from {@code origin}. */
     public RequestRecord since(long origin) {
+        return with(number, origin, cachedTokens, output);
+    }
+
+    public RequestRecord numbered(int place) {
+        return with(place, 0, cachedTokens, output);
+    }
+
+    /** Returns the record with the digest of its answer. */
+    public RequestRecord withOutput(String digest) {
+        return with(number, 0, cachedTokens, Optional.of(digest));
+    }
+
+    /** Returns the record with another count of cached tokens. */
+    public RequestRecord withCachedTokens(int count) {
+        return with(number, 0, OptionalInt.of(count), output);
+    }
+
+    private RequestRecord with(int place, long origin, OptionalInt cached, Optional<String> digest) {
         return new RequestRecord(
-                number,
+                place,
                 role,
                 cycle,
                 status,
@@ -200,80 +218,12 @@ public record RequestRecord(
                 done - origin,
                 promptTokens,
                 completionTokens,
-                cachedTokens,
+                cached,
                 problem,
                 sentTokens,
                 since(firstAnswer, origin),
                 tokens,
-                output);
-    }
-
-    public RequestRecord numbered(int place) {
-        return new RequestRecord(
-                place,
-                role,
-                cycle,
-                status,
-                scheduled,
-                sent,
-                firstByte,
-                firstToken,
-                lastToken,
-                done,
-                promptTokens,
-                completionTokens,
-                cachedTokens,
-                problem,
-                sentTokens,
-                firstAnswer,
-                tokens,
-                output);
-    }
-
-    /** Returns the record with the digest of its answer. */
-    public RequestRecord withOutput(String digest) {
-        return new RequestRecord(
-                number,
-                role,
-                cycle,
-                status,
-                scheduled,
-                sent,
-                firstByte,
-                firstToken,
-                lastToken,
-                done,
-                promptTokens,
-                completionTokens,
-                cachedTokens,
-                problem,
-                sentTokens,
-                firstAnswer,
-                tokens,
-                Optional.of(digest));
-    }
-
-    /** Returns the record with another count of cached tokens. */
-    public RequestRecord withCachedTokens(int count) {
-        return new RequestRecord(
-                number,
-                role,
-                cycle,
-                status,
-                scheduled,
-                sent,
-                firstByte,
-                firstToken,
-                lastToken,
-                done,
-                promptTokens,
-                completionTokens,
-                OptionalInt.of(count),
-                problem,
-                sentTokens,
-                firstAnswer,
-                tokens,
-                output);
+                digest);
     }
 
     private static OptionalLong since(OptionalLong stamp, long origin) {

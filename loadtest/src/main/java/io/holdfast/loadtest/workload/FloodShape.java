@@ -82,6 +82,18 @@ public record FloodShape(
     }
 
     public FloodShape withOutputTokens(int flood, int probe) {
+        return with(flood, probe, learnCycles, learnTexts);
+    }
+
+    /**
+     * Returns the shape in which the prefix is never sent alone, and traffic like that of the measured part comes
+     * first.
+     */
+    public FloodShape withLearning(int floods, int texts) {
+        return with(floodOutputTokens, probeOutputTokens, floods, texts);
+    }
+
+    private FloodShape with(int flood, int probe, int floods, int texts) {
         return new FloodShape(
                 prefixTokens,
                 suffixTokens,
@@ -91,24 +103,6 @@ public record FloodShape(
                 probesPerCycle,
                 flood,
                 probe,
-                learnCycles,
-                learnTexts);
-    }
-
-    /**
-     * Returns the shape in which the prefix is never sent alone, and traffic like that of the measured part comes
-     * first.
-     */
-    public FloodShape withLearning(int floods, int texts) {
-        return new FloodShape(
-                prefixTokens,
-                suffixTokens,
-                floodRequests,
-                floodTokens,
-                cycles,
-                probesPerCycle,
-                floodOutputTokens,
-                probeOutputTokens,
                 floods,
                 texts);
     }
