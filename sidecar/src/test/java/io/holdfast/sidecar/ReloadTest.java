@@ -222,7 +222,7 @@ class ReloadTest {
                     ", holds: {rules: {tokens: " + EngineClient.array(PREFIX).encode() + "}}"));
             reload(sidecar);
             Eventually.see("it is held", one::usedTokens, used -> used == 512);
-            assertThat(heldToBeMeasured(a)).containsExactly(false);
+            Eventually.see("it is shown as held", () -> heldToBeMeasured(a), held -> held.equals(List.of(false)));
 
             write(engine(
                     "a",

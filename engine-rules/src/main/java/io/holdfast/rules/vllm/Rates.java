@@ -10,6 +10,7 @@ import java.util.Locale;
  * batch 1 and at full batches with short and with long contexts, steps of a decode profile. The last is fitted to a
  * report on one 12B model: seconds for 4,096 tokens, and what two answers took beyond that.
  */
+@SuppressWarnings("ImmutableEnumChecker") // Its parts are records of numbers and lists that nobody changes.
 public enum Rates {
     /** Gemma 3 12B, four bits, on a machine with shared memory: the server that restores caches. */
     RESTORING(

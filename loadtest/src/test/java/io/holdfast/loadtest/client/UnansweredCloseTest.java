@@ -129,7 +129,7 @@ final class UnansweredCloseTest {
                         .concurrency(2)
                         .burnIn(false)
                         .rehearsal(true)
-                        .holdSlot(Duration.ofMillis(50))
+                        .holdSlot(Duration.ofMillis(200))
                         .slotTolerance(Duration.ofSeconds(60));
                 return LoadTestRun.run(
                         new RunEnvironment(engine, arm, clock),
