@@ -31,8 +31,7 @@ import picocli.CommandLine.Spec;
             "Releases every pin that the ledgers list. A sidecar that uses a ledger releases it and"
                     + " stays paused until resume; a ledger that nobody uses is released at the engine, entry"
                     + " by entry, by the backend that made each.",
-            "Exit code 0: everything is released, 1: something is left, with what to do, 2: it"
-                    + " could not be tried."
+            "Exit code 0: everything is released, 1: something is left, with what to do, 2: it" + " could not be tried."
         },
         sortOptions = false)
 final class LedgerReleaseCommand implements Callable<Integer> {

@@ -86,8 +86,8 @@ public final class SidecarCommand implements Callable<Integer> {
 
     @Option(
             names = "--print-config",
-            description = "Print the effective configuration with defaults, as a file that can be read again, and"
-                    + " exit.")
+            description =
+                    "Print the effective configuration with defaults, as a file that can be read again, and" + " exit.")
     private boolean printConfig;
 
     @Option(

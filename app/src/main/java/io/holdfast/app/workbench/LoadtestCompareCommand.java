@@ -106,10 +106,9 @@ public final class LoadtestCompareCommand implements Callable<Integer> {
     @Option(
             names = "--expect",
             paramLabel = "TEXT|FILE",
-            description =
-                    "Expectation about the last file relative to the first, as"
-                            + " 'overhead(throughput)<=5%% @ 8..16', or a YAML file with a list of them;"
-                            + " repeatable.")
+            description = "Expectation about the last file relative to the first, as"
+                    + " 'overhead(throughput)<=5%% @ 8..16', or a YAML file with a list of them;"
+                    + " repeatable.")
     private List<String> expected = List.of();
 
     @Option(names = "--json", description = "One JSON document on standard output and nothing else.")
