@@ -15,7 +15,7 @@ public sealed interface Reply {
          */
         public String wantedKey(String path) {
             return "The engine asks for a key that it was not given (HTTP " + status + " at " + path
-                    + "): engines[].apiKeyEnv names the environment variable that has it.";
+                    + "): engines.ID.apiKeyEnv names the environment variable that has it.";
         }
     }
 

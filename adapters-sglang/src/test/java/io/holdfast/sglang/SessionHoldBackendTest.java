@@ -161,7 +161,7 @@ final class SessionHoldBackendTest {
         engine.answers("/server_info", 401, "{\"error\":\"Unauthorized\"}");
         assertThat(backend.probe().toCompletableFuture().join().why())
                 .isEqualTo("The engine asks for a key that it was not given (HTTP 401 at /server_info):"
-                        + " engines[].apiKeyEnv names the environment variable that has it.");
+                        + " engines.ID.apiKeyEnv names the environment variable that has it.");
     }
 
     @Test

@@ -76,7 +76,7 @@ class CompletionSenderTest {
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
         400 | {"error":{"message":"too long"}} | REJECTED | The engine refused with HTTP 400: too long.
-        401 | {}                               | REJECTED | The engine asks for a key that it was not given (HTTP 401 at /v1/completions): engines[].apiKeyEnv names the environment variable that has it.
+        401 | {}                               | REJECTED | The engine asks for a key that it was not given (HTTP 401 at /v1/completions): engines.ID.apiKeyEnv names the environment variable that has it.
         404 | {"error":{"message":"no model"}} | NOT_SENT | The engine has no such model or route: no model.
         500 | broken                           | DEFERRED | The engine answered HTTP 500: broken. The engine may have carried it out all the same.
         """)

@@ -125,7 +125,7 @@ final class VllmReadingsTest {
         engine.answers("/metrics", 200, "up 1\n").answers("/v1/models", 401, "");
         assertThat(read().largestAcceptedTokens())
                 .isEqualTo(Reading.unknown("The engine asks for a key that it was not given (HTTP 401 at /v1/models):"
-                        + " engines[].apiKeyEnv names the environment variable that has it."));
+                        + " engines.ID.apiKeyEnv names the environment variable that has it."));
     }
 
     @Test

@@ -24,7 +24,7 @@ import java.util.Optional;
 final class OwnJournal implements ToolFormat {
     @Override
     public boolean wrote(JsonNode first) {
-        return first.path("run").has("criteria") && first.path("run").has("plan");
+        return first.path("run").has("format") && first.path("run").has("plan");
     }
 
     @Override
