@@ -45,7 +45,7 @@ final class LoadtestCompareTest {
         String p6 = suite("p6", rows("chunked_prefill", "output_throughput", 22.5, 16.8, 276.6));
         String p7 = suite("p7", rows("chunked_prefill", "output_throughput", 219.3, 148.1, 272.6));
         assertThat(CommandRun.by("loadtest", "compare", p6, p7, "--markdown").out())
-                .contains("### chunked\\_prefill: p7 vs p6")
+                .contains("### chunked_prefill: p7 vs p6")
                 .contains("| Metric | model=llama | model=qwen3 | model=gemma3 |")
                 .contains("| output throughput | 22.5 tok/s → 219.3 tok/s (+875 %), better, single run |"
                         + " 16.8 tok/s → 148.1 tok/s (+782 %), better, single run |"
