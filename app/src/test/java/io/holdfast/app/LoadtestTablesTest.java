@@ -118,7 +118,7 @@ class LoadtestTablesTest {
                 words.add(matcher.group(1) != null ? matcher.group(1) : matcher.group(2));
             }
             // An option that is not there, or a value that cannot be read, is an exception.
-            CommandLine.ParseResult parsed = new CommandLine(new Holdfast())
+            CommandLine.ParseResult parsed = Holdfast.commandLine(CommandLine.defaultFactory())
                     .setCaseInsensitiveEnumValuesAllowed(true)
                     .parseArgs(words.subList(1, words.size()).toArray(String[]::new));
             CommandLine.ParseResult load = parsed.subcommand().subcommand();

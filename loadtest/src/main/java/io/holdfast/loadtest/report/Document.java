@@ -226,7 +226,7 @@ public record Document(String title, List<Block> blocks) {
     /**
      * The answer above all else, with the numbers to take away.
      *
-     * @param mood how good or bad the news is: {@code good}, {@code nothing}, {@code bad} or {@code open}
+     * @param mood tone of the news, one of good, nothing, bad and open
      * @param cards the first is the largest
      * @param sure how sure the answer is
      * @param words what has to be read with it

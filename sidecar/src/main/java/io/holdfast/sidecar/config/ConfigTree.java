@@ -165,14 +165,15 @@ final class ConfigTree {
         if (found.isEmpty()) {
             throw unknown(spelling, name, origin.shown());
         }
-        List<String> steps = found.keySet().iterator().next();
+        Map.Entry<List<String>, ConfigKey> only = found.entrySet().iterator().next();
+        List<String> steps = only.getKey();
         try {
             ObjectNode at = root;
             for (int i = 1; i < steps.size(); i++) {
                 at = child(at, steps.get(i - 1), String.join(".", steps.subList(0, i)), origin);
             }
             String path = String.join(".", steps);
-            JsonNode value = value(found.get(steps), path, text);
+            JsonNode value = value(only.getValue(), path, text);
             written.keySet().removeIf(each -> each.startsWith(path + ".") || each.startsWith(path + "["));
             at.set(steps.getLast(), value);
             written.put(path, new Written(value, origin));
