@@ -260,6 +260,26 @@ final class RanksTest {
         assertThat(harness.controller.view().stalls()).isEqualTo(1);
     }
 
+    /** Each cache counts what it found, so the answer to a call for several pins would tell nothing of each. */
+    @Test
+    void rankThatStalls_endsEachPinByACallOfItsOwn() {
+        stored(0, 1, 2, 3);
+        stored(0, 4, 5);
+        harness.hold(1, 2, 3);
+        harness.hold(4, 5);
+        harness.pass(Duration.ofSeconds(20));
+        harness.takeLog();
+        for (int i = 0; i < 20; i++) {
+            harness.now += SECOND;
+            harness.controller.readings(readings(new int[] {4, 0}, new int[] {0, 2}, 64));
+            harness.settle();
+        }
+        assertThat(harness.takeLog())
+                .filteredOn(line -> line.startsWith("unpin"))
+                .containsExactlyInAnyOrder("unpin 3", "unpin 5");
+        assertThat(harness.engine.pins).isEmpty();
+    }
+
     @Test
     void loadOfOneRankUnknown_keepsAllFromBeingPinned() {
         stored(0, 1, 2, 3);

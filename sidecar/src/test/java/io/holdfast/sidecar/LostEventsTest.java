@@ -81,6 +81,9 @@ class LostEventsTest {
 
         feed.cleared();
         Eventually.see("the view is certain again", client::engine, seen -> seen.getBoolean("certain"));
+        assertThat(client.metric("holdfast_events_gaps_total{engine=\"demo\"}")).isEqualTo(1);
+        assertThat(client.metric("holdfast_events_lost_batches_total{engine=\"demo\"}"))
+                .isEqualTo(5);
     }
 
     @Test

@@ -594,6 +594,18 @@ final class PinsTest {
     }
 
     @Test
+    void pin_thatNeedsNoEnd_whoseBlockGotATwinBeforeItsCall_isNotSent() throws IOException {
+        harness.engine.traits = BackendTraits.hard().needing(Need.UNAMBIGUOUS_HASH);
+        harness.stored(1, 2);
+        var unused = harness.ask(1, 2);
+        harness.controller.poll(harness.now);
+        harness.stored(1, 2);
+        assertNotSent(harness);
+        assertThat(harness.holdNow(1).reason())
+                .startsWith("the hash of its last block may name two blocks of the engine");
+    }
+
+    @Test
     void pin_stallBeforeItsCall_isNotSent() throws IOException {
         ControllerHarness hindered = plannedPin();
         hindered.readings(0, 1);
@@ -721,6 +733,35 @@ final class PinsTest {
         assertThat(next.takeLog()).doesNotContain("unpin 2");
         next.pass(Duration.ofSeconds(61));
         assertThat(next.takeLog()).contains("unpin 2", "write RELEASED 2 for 3");
+    }
+
+    /** The events of the earlier life showed it, and those of this one may show less. */
+    @Test
+    void kept_sinceAnUnpinCouldEndTheEngine_isKeptByTheNextLifeToo() {
+        harness.engine.late = true;
+        harness.stored(1, 2);
+        long id = leftWhileUnderWay();
+        harness.stored(1, 2, 3);
+        harness.storedUnder(2, 9);
+        harness.removed(3);
+        answered(id);
+        assertThat(harness.controller.view().pins().kept()).isEqualTo(1);
+
+        ControllerHarness next = new ControllerHarness(ControllerHarness.SETTINGS, harness.disk, harness.engine);
+        next.idle();
+        next.settle();
+        next.stored(1, 2, 3);
+        next.storedUnder(2, 9);
+        next.removed(3);
+        next.pass(Duration.ofSeconds(50));
+        next.pass(Duration.ofSeconds(61));
+        assertThat(next.takeLog()).doesNotContain("unpin 2");
+        assertThat(next.controller.view().pins().kept()).isEqualTo(1);
+
+        next.removed(9, 2, 1);
+        next.stored(1, 2);
+        next.pass(Duration.ofSeconds(1));
+        assertThat(next.takeLog()).as("its block ends a request again").contains("unpin 2");
     }
 
     @Test

@@ -57,6 +57,20 @@ final class PhaseEngineTest {
                 .isGreaterThan(0.08);
     }
 
+    /** Memory is over-committed until nobody runs, and no longer. */
+    @Test
+    void paddedPrefillBeyondMemory_slowsTheServerUntilItRests() {
+        Server server = new Server(Stage.settings(Profile.PAGED, Rates.LLAMA), Faults.none());
+        int[] prompt = Workload.tokens(new Random(1), 256);
+        double rested = server.secondsToFirst(prompt, "");
+        int longest = 2048;
+        for (long scores = 0; scores <= Rates.LLAMA.prefill().headroomScores(); scores += (long) longest * longest) {
+            server.submit(Workload.tokens(new Random(scores + 2), longest), 1, "");
+        }
+        assertThat(server.secondsToFirst(prompt, "")).isGreaterThan(10 * rested);
+        assertThat(server.secondsToFirst(prompt, "")).isEqualTo(rested, within(1e-9));
+    }
+
     @Test
     void requestsOfOneStep_shareOnePaddedPrefill() {
         List<Workload.Arrival> arrivals = new ArrayList<>();

@@ -73,6 +73,19 @@ final class UntoldZerosTest {
                                 + " which found no more in the cache than the answers told, in each of 36 legs."));
     }
 
+    /** What an arm sends for itself costs prefill, which is known by these counts alone. */
+    @Test
+    void countThatTheServerLeftOut_is0AlsoForRequestsOfTheArm() {
+        List<LegRecord> own = legs().stream()
+                .map(leg -> Legs.withOwn(
+                        leg, List.of(without(leg.requests().getFirst().numbered(0)))))
+                .toList();
+        assertThat(UntoldZeros.of(Legs.header(), own).legs())
+                .allSatisfy(leg -> assertThat(leg.own())
+                        .singleElement()
+                        .satisfies(request -> assertThat(request.cachedTokens()).hasValue(0)));
+    }
+
     @Test
     void withoutCounters_theRuleHolds_andNothingIsSaidToProveIt() {
         Result result = judged(legs());

@@ -182,6 +182,39 @@ final class JournalTest {
         assertThat(header.environment()).containsExactly(Map.entry("cores", "2"));
     }
 
+    /** Each way to hold that options could name is an arm of the plan. */
+    @Test
+    void armsOfTheFormatWithOptions_areRead() throws IOException {
+        URI sidecar = URI.create("http://127.0.0.1:8471");
+        String beside = ",\"sidecar\":\"" + sidecar + "\",\"engine-id\":\"main\"";
+        Map<String, ArmPlan> arms = Map.of(
+                "\"hold\":\"pin-route\"",
+                new ArmPlan.ByEngine(ArmPlan.Means.PIN_ROUTE),
+                "\"hold\":\"sidecar\"" + beside,
+                new ArmPlan.Beside(sidecar, "main", false),
+                "\"hold\":\"automatic\"" + beside,
+                new ArmPlan.Beside(sidecar, "main", true),
+                "\"arm-command\":\"\",\"arm-claims-hold\":\"\"",
+                new ArmPlan.Commands(true),
+                "\"arm-server-command\":\"\"",
+                new ArmPlan.AnotherServer());
+        for (Map.Entry<String, ArmPlan> arm : arms.entrySet()) {
+            Files.writeString(
+                    file,
+                    olderHead(
+                                    5,
+                                    "\"url\":\"http://127.0.0.1:1\",\"prefix-tokens\":\"64\",\"suffix-tokens\":\"8\","
+                                            + "\"flood-requests\":\"5\",\"flood-tokens\":\"40\",\"cycles\":\"3\","
+                                            + "\"output-tokens\":\"4\"," + arm.getKey())
+                            + "\n");
+            LoadTestPlan test = Journal.read(file).header().test();
+            assertThat(test.target().orElseThrow().arm()).isEqualTo(arm.getValue());
+            assertThat(test.freshLegs())
+                    .as("a server command needs a process for each leg")
+                    .isEqualTo(arm.getValue() instanceof ArmPlan.AnotherServer);
+        }
+    }
+
     /** What a journal keeps of a plan is read back equal, whatever the arm. */
     @Test
     void plans_areReadBackEqual() {

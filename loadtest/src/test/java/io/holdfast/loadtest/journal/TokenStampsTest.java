@@ -57,6 +57,20 @@ final class TokenStampsTest {
     }
 
     @Test
+    void recordFromAnotherOrigin_hasTheSameLatencies() {
+        RequestRecord record = record(OptionalInt.of(3), "0 4000 6000");
+        RequestRecord later = record.since(-5_000_000_000L);
+        assertThat(later.scheduled()).isEqualTo(5_001_000_000L);
+        assertThat(later.done()).isEqualTo(5_023_000_000L);
+        assertThat(later.firstByte()).hasValue(5_012_000_000L);
+        assertThat(later.ttftMillis()).isEqualTo(record.ttftMillis());
+        assertThat(later.ttftFromScheduleMillis()).isEqualTo(record.ttftFromScheduleMillis());
+        assertThat(later.ttfoMillis()).isEqualTo(record.ttfoMillis());
+        assertThat(later.endToEndMillis()).isEqualTo(record.endToEndMillis());
+        assertThat(later.since(5_000_000_000L)).isEqualTo(record);
+    }
+
+    @Test
     void chunksThatDoNotAddUp_areNoTimesPerToken() {
         RequestRecord record = record(OptionalInt.of(7), "0 4000 6000");
         assertThat(record.itlMillis()).isEmpty();

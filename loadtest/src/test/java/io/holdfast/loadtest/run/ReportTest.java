@@ -138,6 +138,13 @@ final class ReportTest {
         Result open = EVEN.with(settings -> settings.rounds(2)).run(7, folder.resolve("open.jsonl"));
         assertThat(suite(JUnitXml.of(open, Optional.empty()))).isEqualTo("0 failed, 1 skipped");
         assertThat(suite(JUnitXml.of(open, Optional.of(Finding.INCONCLUSIVE)))).isEqualTo("0 failed, 0 skipped");
+        Result invalid = EVEN.withArms(engine -> {
+                    engine.serveAnotherModelFrom(5);
+                    return Arms.pinRoute(engine);
+                })
+                .run(7, folder.resolve("invalid.jsonl"));
+        assertThat(suite(JUnitXml.of(invalid, Optional.empty()))).isEqualTo("1 failed, 0 skipped");
+        assertThat(suite(JUnitXml.of(invalid, Optional.of(Finding.INVALID)))).isEqualTo("0 failed, 0 skipped");
     }
 
     private static String suite(String xml) throws Exception {

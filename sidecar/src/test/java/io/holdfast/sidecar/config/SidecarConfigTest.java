@@ -165,6 +165,7 @@ class SidecarConfigTest {
         {E}, holds: {a: {text: a, tools: [{}]}}}} | engines.a.holds.a.tools are a part of a conversation
         {E}, holds: {a: {messages: [a]}}}} | engines.a.holds.a.messages[0] is the text 'a'; write a mapping
         {E}, holds: {a: {tokens: [-1]}}}} | engines.a.holds.a.tokens[0] is the value '-1'; write a token id, 0 to 4294967295
+        {E}, holds: {a: {tokens: [4294967296]}}}} | engines.a.holds.a.tokens[0] is the value '4294967296'; write a token id, 0 to
         {E}, ttftWindowSeconds: -1}}  | engines.a.ttftWindowSeconds is '-1'; write 1 to 86400, or automatic
         {E}, ttftOffShare: 0.6}}      | engines.a.ttftOffShare is '0.6'; write 0 to 0.5, such as 0.05
         {E}, ttftLeastGain: 3}}       | engines.a.ttftLeastGain is '3.0'; write 0 to 0.5, such as 0.03
@@ -192,6 +193,7 @@ class SidecarConfigTest {
         {E}}}, snapshotSeconds: 86401 | snapshotSeconds is '86401'; write 1 to 86400
         {E}}}, devices: {g: {memory: 80G, weights: 1G, utilization: 0}} | devices.g.utilization is '0.0'; write a
         {E}}}, devices: {g: {memory: 80G, weights: 1G, utilization: 1.5}} | devices.g.utilization is '1.5'; write
+        {E}}}, devices: {g: {memory: 80G, weights: 1G, reserve: -1}} | devices.g.reserve is the value '-1'; write a number of bytes
         {E}}}, devices: {g: {memory: 8G, weights: 16G}} | devices.g.memory is '8589934592'; nothing of it is left
         {E}}}, devices: {g: {memory: 8G}} | devices.g.weights is missing; write a number of bytes, or a size such as 8G, 512M or 1.5g: memory that the models
         {E}, kvcachedSegment: ''}}    | engines.a.kvcachedSegment is empty; write the segment's name
@@ -239,6 +241,29 @@ class SidecarConfigTest {
                         + " 'holdfast sidecar --print-config --from-old " + file
                         + "' prints it with each under its name.");
         assertThat(Yaml.parsed(ConfigSources.renewed(file))).isEqualTo(Yaml.parsed(renewed));
+    }
+
+    @Test
+    void tokenIds_areReadUpToTheLargest() {
+        SidecarConfig config = SidecarConfig.parse(
+                "{stateDirectory: s, " + ENGINE + ", holds: {a: {tokens: [0, 4294967295]}}}}}", "test");
+
+        assertThat(config.engines().getFirst().holds().getFirst().tokens())
+                .contains(List.of(0, Integer.parseUnsignedInt("4294967295")));
+    }
+
+    /** A mapping has a name once, so a renewed one would lose the first of the two. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "engines: [{id: a, share: 1}, {id: a, topic: kv}]",
+                "{engines: {a: {holds: [{name: h, text: one}, {name: h, text: other}]}}}",
+                "devices: [{id: g, memory: 1}, {memory: 2}]"
+            })
+    void oldForm_withANameTwiceOrNone_losesNothing(String old) throws IOException {
+        Path file = Files.writeString(directory.resolve("old.yaml"), old);
+
+        assertThat(Yaml.parsed(ConfigSources.renewed(file))).isEqualTo(Yaml.parsed(old));
     }
 
     @Test

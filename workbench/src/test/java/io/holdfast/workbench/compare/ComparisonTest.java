@@ -6,11 +6,17 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
 import io.holdfast.loadtest.LoadTestException;
+import io.holdfast.loadtest.measure.LoadResult;
+import io.holdfast.loadtest.measure.Measures;
 import io.holdfast.loadtest.measure.Metric;
+import io.holdfast.loadtest.measure.ResultFile;
 import io.holdfast.workbench.compare.Change.Finding;
+import io.holdfast.workbench.compare.Comparison.Named;
 import io.holdfast.workbench.compare.Comparison.Row;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -149,6 +155,35 @@ final class ComparisonTest {
         var wall = file("b").run("staggered", "origin=wall", "ttft_p50", 33.4).done();
         assertThatThrownBy(() -> Comparison.of(List.of(alone, wall), Set.of()))
                 .hasMessageContaining("count from sent and wall");
+    }
+
+    /** One result has no more than one counterpart, so neither of two is compared with it by guess. */
+    @Test
+    void resultOfOtherSettingsAndId_isNoCounterpartOfTwo() {
+        Named two = named("two", result("a", "rate", "1"), result("b", "rate", "2"));
+        Named one = named("one", result("c", "rate", "3"));
+        assertThatThrownBy(() -> Comparison.of(List.of(two, one), Set.of()))
+                .isInstanceOf(LoadTestException.class)
+                .hasMessageStartingWith("The files have no workload with equal settings in common: two has");
+        assertThat(Comparison.of(List.of(named("alone", result("a", "rate", "1")), one), Set.of())
+                        .pairs())
+                .hasSize(1);
+    }
+
+    private static LoadResult result(String id, String setting, String value) {
+        return new LoadResult(
+                id,
+                "w",
+                Optional.empty(),
+                "test",
+                Map.of(setting, value),
+                48,
+                Map.of(),
+                new Measures(Map.of(metric("ttft_p50"), 1.0)));
+    }
+
+    private static Named named(String name, LoadResult... results) {
+        return new Named(name, new ResultFile(name, "unknown", "now", Map.of(), List.of(results)));
     }
 
     @Test

@@ -112,6 +112,7 @@ final class PresetsTest {
                 "radix|nosuch=5|The preset radix has no parameter 'nosuch'; it has requests,",
                 "radix|5|'5' is no parameter of radix; write NAME=VALUE with one of requests,",
                 "radix|requests=0|--requests is 0; write 1 to 100000.",
+                "radix|requests=100001|--requests is 100001; write 1 to 100000.",
                 "radix|requests=x|--requests is 'x'; write a whole number.",
                 "radix|requests=1 requests=2|--requests is given more than once; write it once.",
                 "serving|requests=0|--requests is 0; write at least 1.",
@@ -123,6 +124,19 @@ final class PresetsTest {
         assertThatThrownBy(() -> preset(name, given.split(" ", -1)))
                 .isInstanceOf(LoadTestException.class)
                 .hasMessageStartingWith(sentence);
+    }
+
+    @Test
+    void numbers_mayBeTheEndsOfTheirRange() {
+        assertThat(values("radix", "requests=1").whole("requests")).isEqualTo(1);
+        assertThat(values("radix", "requests=100000").whole("requests")).isEqualTo(100_000);
+    }
+
+    @Test
+    void flag_isSetUnlessItIsFalse() {
+        assertThat(values("cache-matrix").isSet("yes")).isFalse();
+        assertThat(values("cache-matrix", "yes=false").isSet("yes")).isFalse();
+        assertThat(values("cache-matrix", "yes=true").isSet("yes")).isTrue();
     }
 
     @Test

@@ -244,4 +244,23 @@ class PublishedTableTest {
     private static Change change(String from, String to) {
         return new Change(new BigDecimal(from), new BigDecimal(to));
     }
+
+    @Test
+    void observationAtAnotherPlace_isTheSameOtherwise() {
+        Observation other = new Observation(
+                        Map.of(),
+                        Optional.of(Side.TREATMENT),
+                        Optional.of("first"),
+                        Optional.of("3"),
+                        Metric.percentile(Quantity.TTFT, 50),
+                        Figure.of("20 ms").orElseThrow(),
+                        20,
+                        "ms")
+                .at(Map.of(Column.MODEL, "llama"));
+        assertThat(other.model()).isEqualTo("llama");
+        assertThat(other.side()).contains(Side.TREATMENT);
+        assertThat(other.order()).contains("first");
+        assertThat(other.repetition()).contains("3");
+        assertThat(other.ranFirst()).isTrue();
+    }
 }
