@@ -119,7 +119,12 @@ public final class CacheMatrix {
                                         1, Math.ceil(ENOUGH * setup.gpuTokens().orElse(0L) / displacing)),
                                 "displacing-tokens",
                                 displacing))
-                .get(leg.state().ordinal());
+                .get(
+                        switch (leg.state()) {
+                            case COLD -> 0;
+                            case WARM -> 1;
+                            case HOT -> 2;
+                        });
         return setup.flushes() ? drawn.computeIfAbsent(recipe, DrawnLoad::of) : DrawnLoad.of(recipe);
     }
 }

@@ -159,6 +159,10 @@ public final class Staggered {
                                 flushes,
                                 "rate",
                                 1e3 / delay.toMillis()))
-                .get(mode.ordinal());
+                .get(
+                        switch (mode) {
+                            case SEQUENTIAL -> 0;
+                            case BATCHED -> 1;
+                        });
     }
 }
