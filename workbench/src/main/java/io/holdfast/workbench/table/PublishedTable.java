@@ -356,7 +356,8 @@ record PublishedTable(
                 Column column = columns.get(at);
                 if (isAbsent(cell)) {
                     continue;
-                } else if (column.is(Kind.LABEL, Column.ARRIVAL)) {
+                }
+                if (column.is(Kind.LABEL, Column.ARRIVAL)) {
                     if (ONE_AFTER_THE_OTHER.matcher(cell).matches()) {
                         own.put(Column.CONCURRENCY, "1");
                     }
@@ -384,7 +385,8 @@ record PublishedTable(
                 Column column = columns.get(at);
                 if (isAbsent(cell)) {
                     continue;
-                } else if (column.value().isPresent()) {
+                }
+                if (column.value().isPresent()) {
                     numbers(
                             cell,
                             at,
