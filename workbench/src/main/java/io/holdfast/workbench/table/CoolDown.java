@@ -13,6 +13,7 @@ import java.util.stream.IntStream;
  * @param seconds of each leg
  * @param cap at which waiting ends; NaN where the table does not tell
  */
+@SuppressWarnings("ArrayRecordComponent") // A column that only this record sees.
 record CoolDown(double[] seconds, double cap) {
     /** A probe ends a little after the cap. */
     private static final double SLACK = 1;
