@@ -53,8 +53,8 @@ public final class ArmCommandOptions {
                             + "; write both on=COMMAND and off=COMMAND.");
                 });
         return new ArmCommands(
-                given.map(each -> each.get("on").strip()),
-                given.map(each -> each.get("off").strip()),
+                given.map(each -> each.get("on")).map(String::strip),
+                given.map(each -> each.get("off")).map(String::strip),
                 server());
     }
 

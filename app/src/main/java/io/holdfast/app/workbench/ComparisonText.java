@@ -2,7 +2,6 @@ package io.holdfast.app.workbench;
 
 import io.holdfast.loadtest.measure.Metric;
 import io.holdfast.loadtest.report.Document;
-import io.holdfast.loadtest.report.Document.Builder;
 import io.holdfast.workbench.compare.Change;
 import io.holdfast.workbench.compare.Change.Finding;
 import io.holdfast.workbench.compare.Comparison;
@@ -39,7 +38,7 @@ record ComparisonText(Comparison comparison, List<Metric> metrics, double margin
      */
     Document document(
             boolean markdown, List<String> notes, List<Placed> failed, List<String> untold, List<Judged> judged) {
-        Builder text = Document.titled("Comparison");
+        Document.Builder text = Document.titled("Comparison");
         if (markdown && files() == 2) {
             comparison.pairs().stream()
                     .map(Row::workload)
@@ -70,7 +69,7 @@ record ComparisonText(Comparison comparison, List<Metric> metrics, double margin
         return text.build();
     }
 
-    private static void section(String title, List<String> lines, Builder text) {
+    private static void section(String title, List<String> lines, Document.Builder text) {
         if (!lines.isEmpty()) {
             text.heading(3, title).items(lines);
         }
@@ -90,7 +89,7 @@ record ComparisonText(Comparison comparison, List<Metric> metrics, double margin
         return comparison.files().get(file).name();
     }
 
-    private void row(Row row, Builder text) {
+    private void row(Row row, Document.Builder text) {
         text.heading(3, row.label() + (row.isSaturated() ? " SATURATED" : ""));
         List<List<String>> lines = files() == 2 ? metricRows(row) : fileRows(row);
         if (lines.size() == 1) {

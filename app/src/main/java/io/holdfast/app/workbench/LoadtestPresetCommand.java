@@ -38,46 +38,46 @@ public final class LoadtestPresetCommand implements Callable<Integer> {
     /** Makes a command of its definition, unless it ends in the load test's own verdict and has a class of its own. */
     private static CommandLine command(Definition definition, IFactory factory) {
         SuiteOptions suite = new SuiteOptions();
-        switch (definition.name()) {
+        return switch (definition.name()) {
             case "probe-flood-probe" -> {
                 CommandLine flood = new CommandLine(LoadtestAbCommand.class, factory);
                 flood.getCommandSpec().name(definition.name()).aliases();
-                return flood;
+                yield flood;
             }
             case "pin-poc" -> {
-                return new CommandLine(LoadtestPinPocCommand.class, factory);
+                yield new CommandLine(LoadtestPinPocCommand.class, factory);
             }
             case "accuracy" -> {
                 AccuracyAsker asker = new AccuracyAsker();
-                return PresetCommand.of(definition, asker::run, asker);
+                yield PresetCommand.of(definition, asker::run, asker);
             }
             case SeveralModels.BENEFIT, SeveralModels.CAPACITY -> {
                 SeveralServers servers = new SeveralServers();
-                return PresetCommand.of(definition, servers::run, servers);
+                yield PresetCommand.of(definition, servers::run, servers);
             }
             case CacheMatrixJob.NAME -> {
-                return PresetCommand.of(
+                yield PresetCommand.of(
                         definition, (command, values) -> new CacheMatrixJob(values, suite, command).run(), suite);
             }
             case StaggeredJob.NAME -> {
                 ExpectOptions expect = new ExpectOptions();
-                return PresetCommand.of(
+                yield PresetCommand.of(
                         definition,
                         (command, values) -> new StaggeredJob(values, suite, expect, command).run(),
                         expect,
                         suite);
             }
             case ServerCompareJob.NAME -> {
-                return PresetCommand.of(
+                yield PresetCommand.of(
                         definition, (command, values) -> new ServerCompareJob(values, suite, command).run(), suite);
             }
             default -> {
-                return PresetCommand.of(
+                yield PresetCommand.of(
                         definition,
                         (command, values) -> new PresetJob(Presets.of(values), suite, command).run(),
                         suite);
             }
-        }
+        };
     }
 
     @Override

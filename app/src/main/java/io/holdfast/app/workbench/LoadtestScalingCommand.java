@@ -5,7 +5,6 @@ import io.holdfast.app.cli.ExitCode;
 import io.holdfast.app.cli.TerminalText;
 import io.holdfast.loadtest.measure.Metric;
 import io.holdfast.loadtest.report.Document;
-import io.holdfast.loadtest.report.Document.Builder;
 import io.holdfast.workbench.compare.Figures;
 import io.holdfast.workbench.compare.Percents;
 import io.holdfast.workbench.compare.Scaling;
@@ -67,7 +66,7 @@ public final class LoadtestScalingCommand implements Callable<Integer> {
             throw new CommandException("--reference is " + reference + "; write a number above 0.");
         }
         Scaling scaling = Scaling.of(ResultFiles.read(paths).files(), over, reference, metrics);
-        Builder text = Document.titled("Scaling")
+        Document.Builder text = Document.titled("Scaling")
                 .add(Document.Table.of("sizes", table(scaling)))
                 .add(scaling.plot());
         scaling.recommendations().forEach(text::lead);

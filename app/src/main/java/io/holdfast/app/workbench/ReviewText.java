@@ -2,7 +2,6 @@ package io.holdfast.app.workbench;
 
 import io.holdfast.app.cli.TerminalText;
 import io.holdfast.loadtest.report.Document;
-import io.holdfast.loadtest.report.Document.Builder;
 import io.holdfast.workbench.table.Claim;
 import io.holdfast.workbench.table.Criterion;
 import io.holdfast.workbench.table.Remark;
@@ -24,7 +23,7 @@ final class ReviewText {
     private static final int BEFORE_BREAK = 76;
     private static final Pattern WORD = Pattern.compile("--\\S+ (?:'[^']*'|(?!-)\\S+)|'[^']*'|\\S+");
 
-    private final Builder text;
+    private final Document.Builder text;
 
     private ReviewText(String title) {
         this.text = Document.titled(title);
