@@ -195,7 +195,7 @@ public final class AbOptions {
                 values);
     }
 
-    /** What has to be written again to go on with a run. */
+    /** Returns options that a resumed run needs again. */
     String again() {
         return ask.again() + arm.again() + started.again();
     }

@@ -81,7 +81,7 @@ public final class ArmCommandOptions {
         return commands();
     }
 
-    /** What has to be written again to resume. */
+    /** Returns options that a resumed run needs again. */
     String again() {
         ArmCommands its = commands();
         return its.server()
@@ -93,7 +93,7 @@ public final class ArmCommandOptions {
                 + its.off().map(off -> " off=" + StatusReport.quoted(off)).orElse("");
     }
 
-    /** The same by a journal, which has placeholders for the commands. */
+    /** Returns those options by a journal, with placeholders for the commands. */
     public static String again(Optional<ArmPlan> arm) {
         return arm.map(its -> switch (its) {
                     case ArmPlan.Commands _ -> " --arm-command on=COMMAND off=COMMAND";

@@ -67,7 +67,7 @@ public final class ArmOptions {
         return commands.commands();
     }
 
-    /** What has to be written again to resume. */
+    /** Returns options that a resumed run needs again. */
     String again() {
         return commands.again();
     }

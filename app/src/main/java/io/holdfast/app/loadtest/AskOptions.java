@@ -57,7 +57,7 @@ public final class AskOptions {
 
     public AskOptions() {}
 
-    /** What has to be written again where a run goes on; no journal has it. */
+    /** Returns options that a resumed run needs again, since no journal has them. */
     String again() {
         return (variable == null ? "" : " --api-key-env " + StatusReport.quoted(variable))
                 + again(String.join(", ", own().keySet()));

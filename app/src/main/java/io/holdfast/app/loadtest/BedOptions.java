@@ -22,7 +22,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** What goes on beside the legs of a load test, and what it is measured on. */
+/** Options for samples beside the legs of a load test, and for the machine that it is measured on. */
 public final class BedOptions {
     private static final Duration MOST_BETWEEN = Duration.ofMinutes(1);
 
@@ -90,7 +90,7 @@ public final class BedOptions {
         return period;
     }
 
-    /** What goes on beside the legs of a run, whose journal is that, and what it is measured on. */
+    /** Returns samples beside the legs of the run with that journal, and the machine that it is measured on. */
     Bed of(URI server, Path journal, LoadtestBench bench) {
         return new Bed(around(server, journal, bench), () -> measuredOn(server));
     }

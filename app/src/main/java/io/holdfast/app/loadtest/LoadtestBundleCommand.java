@@ -134,7 +134,7 @@ public final class LoadtestBundleCommand implements Callable<Integer> {
         }
     }
 
-    /** What was decided before the first leg: what was measured there apart. */
+    /** Divides the head of a journal into the plan of the run and the environment that was measured. */
     private static void head(String name, RunHeader header, ObjectNode plan, ObjectNode environment) {
         plan.put("journal", name);
         environment.put("journal", name);

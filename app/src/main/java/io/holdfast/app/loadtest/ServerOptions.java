@@ -222,7 +222,7 @@ public final class ServerOptions {
         }
     }
 
-    /** What has to be written again where a run goes on; no journal has it. What may be secret is named alone. */
+    /** Returns options that a resumed run needs again, since no journal has them. What may be secret is named alone. */
     public String again() {
         if (command == null) {
             return "";

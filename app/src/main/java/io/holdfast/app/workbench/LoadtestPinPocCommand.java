@@ -317,7 +317,7 @@ final class LoadtestPinPocCommand implements Callable<Integer> {
         }
     }
 
-    /** By chat as the benchmark does it, unless a hold goes by token ids. */
+    /** Returns settings for asking the engine: by chat, as the benchmark does, unless a hold goes by token ids. */
     private Asking asking(ArmPlan its) {
         HttpSettings http = ask.on(HttpSettings.defaults(), System.getenv());
         return new Asking(

@@ -41,7 +41,7 @@ final class SuiteSession {
     private final SuiteOptions.Api api;
     private final LoadtestBench bench;
     private final Pace.Limits limits;
-    /** What the server said of itself before anything was sent; at the end it may be gone. */
+    /** Facts that the server reported before anything was sent; at the end it may be gone. */
     private final EngineFacts facts;
 
     private final Map<String, String> environment = new LinkedHashMap<>();
