@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** All that is asked of a load test with arms, and one run of it: what {@code ab} does once and {@code sweep} at each level. */
+/** Options of a load test with arms, which {@code ab} runs once and {@code sweep} at each level. */
 public final class AbOptions {
     private static final int USUAL_SLOT_MILLIS = 500;
     private static final int USUAL_LEARN_CYCLES = 2;
@@ -151,10 +151,10 @@ public final class AbOptions {
     }
 
     /**
-     * The same at a level of a sweep.
+     * Returns the test at a level of a sweep.
      *
-     * @param level values in place of those of the options, by their names without hyphens before them; any other name is
-     *     one in braces of the server's command
+     * @param level values that replace those of the options, by their names without hyphens; any other name stands in
+     *     braces in the server's command
      */
     AskedTest test(Map<String, String> level) {
         bed.check();

@@ -18,8 +18,8 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
 /**
- * How the server of a load test is asked, whatever for: with which key and headers, trusting whom, and whether answers end where
- * the model ends them. What headers say is told to the server alone.
+ * Options for every request to the server of a load test: key, headers, trusted certificates, and whether answers end
+ * where the model ends them. Values of headers go to the server alone.
  */
 public final class AskOptions {
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9!#$%&'*+.^_`|~-]+");
