@@ -8,7 +8,9 @@ import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.holdfast.sidecar.fleet.Sidecar;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
+import io.vertx.core.json.pointer.JsonPointer;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -18,6 +20,35 @@ import org.junit.jupiter.api.io.TempDir;
 class LostEventsTest {
     private static final int[] PREFIX = EngineClient.prompt(1, 512);
     private static final long[] BLOCKS = SglangBlockNames.of(PREFIX, TestBed.BLOCK);
+
+    /** Metrics, each with the field of the API that has the same number. */
+    private static final String METRICS = """
+        holdfast_blocks{engine="demo"}                           /blocks
+        holdfast_ghosts{engine="demo"}                           /ghosts
+        holdfast_incarnation{engine="demo"}                      /incarnation
+        holdfast_pinned_tokens{engine="demo"}                    /budget/pinnedTokens
+        holdfast_budget_hard_tokens{engine="demo"}               /budget/hardTokens
+        holdfast_budget_automatic_tokens{engine="demo"}          /budget/automaticTokens
+        holdfast_budget_new_tokens{engine="demo"}                /budget/newTokens
+        holdfast_foreign_pinned_tokens{engine="demo"}            /budget/foreignTokens
+        holdfast_pins{engine="demo",state="held"}                /pins/held
+        holdfast_pins{engine="demo",state="leftover"}            /pins/leftovers
+        holdfast_pins{engine="demo",state="refused"}             /pins/refused
+        holdfast_capacity_tokens{engine="demo"}                  /readings/capacityTokens/value
+        holdfast_context_tokens{engine="demo"}                   /readings/contextTokens/value
+        holdfast_used_tokens{engine="demo"}                      /readings/usedTokens/value
+        holdfast_running_requests{engine="demo"}                 /readings/runningRequests/value
+        holdfast_requests_visible_total{engine="demo"}           /events/visibleRequests
+        holdfast_events_batches_total{engine="demo"}             /events/batches
+        holdfast_events_stored_blocks_total{engine="demo"}       /events/storedBlocks
+        holdfast_events_removed_blocks_total{engine="demo"}      /events/removedBlocks
+        holdfast_events_clears_total{engine="demo"}              /events/clears
+        holdfast_events_gaps_total{engine="demo"}                /events/gaps
+        holdfast_events_lost_batches_total{engine="demo"}        /events/lostBatches
+        holdfast_events_restarts_total{engine="demo"}            /events/restarts
+        holdfast_engine_calls_most{calls="prompt",engine="demo"} /calls/prompt/mostUnderWay
+        holdfast_engine_calls_most{calls="queued",engine="demo"} /calls/queued/mostUnderWay
+        """;
 
     private final Vertx vertx = Vertx.vertx();
     private final EventFeed feed = new EventFeed();
@@ -53,6 +84,29 @@ class LostEventsTest {
         emulator.close();
         feed.close();
         vertx.close().toCompletionStage().toCompletableFuture().join();
+    }
+
+    /** After a hold and a gap, so that most of the numbers are no 0 and differ from each other. */
+    @Test
+    void metrics_areTheNumbersOfTheApi() {
+        engine.generate(PREFIX);
+        feed.stored(BLOCKS);
+        client.held(PREFIX);
+        feed.skip(5);
+        feed.stored(new long[] {77, 78});
+        Eventually.see("the gap is seen", client::engine, seen -> !seen.getBoolean("certain"));
+        Eventually.see("each metric is the number of its field", this::differences, List::isEmpty);
+    }
+
+    private List<String> differences() {
+        String page = client.http.get("/metrics").text();
+        JsonObject api = client.engine();
+        return METRICS.lines()
+                .map(line -> line.split(" +", 2))
+                .filter(pair -> !page.contains("\n" + pair[0] + " "
+                        + ((Number) JsonPointer.from(pair[1]).queryJson(api)).doubleValue() + "\n"))
+                .map(pair -> pair[0] + " is not " + pair[1])
+                .toList();
     }
 
     @Test
