@@ -221,7 +221,7 @@ final class TtftStatesTest {
 
     @Test
     void holdThatSlowsTheEngine_isHarmfulAndLetGo() {
-        try (Bed bed = new Bed(65_536, List.of(Fault.parse("holds-slow=50")), "priming: false")) {
+        try (Bed bed = new Bed(65_536, List.of(Fault.parse("holds-slow=200")), "priming: false")) {
             String id = bed.holdMeasured();
             JsonObject found = bed.found(() -> recurring(bed));
             assertThat(found.getString("state")).as(bed::soFar).isEqualTo("harmful");
