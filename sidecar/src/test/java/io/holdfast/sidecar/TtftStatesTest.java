@@ -20,7 +20,9 @@ import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -153,24 +155,24 @@ final class TtftStatesTest {
     @Test
     void automaticHoldsThatHelp_areProven() {
         try (Bed bed = new Bed(16_384, List.of(), "automaticHolds: true, share: 0.5")) {
-            // Times may prove it a few windows before there are enough of them for an interval of computed tokens.
-            JsonObject found = bed.serveUntil(
-                    seen -> !seen.getString("state").equals("unproven")
-                            && seen.containsKey("computed")
-                            && seen.getJsonObject("computed").getJsonArray("interval95Percent") != null,
-                    () -> {
-                        bed.engine.generate(afterPrefix());
-                        for (int i = 0; i < 11; i++) {
-                            bed.engine.generate(EngineClient.prompt(next++, 1_000));
-                        }
-                    });
+            JsonObject found = bed.found(() -> {
+                bed.engine.generate(afterPrefix());
+                for (int i = 0; i < 11; i++) {
+                    bed.engine.generate(EngineClient.prompt(next++, 1_000));
+                }
+            });
             assertThat(found.getString("state")).as(bed::soFar).isEqualTo("proven");
             JsonObject computed = found.getJsonObject("computed");
             assertThat(computed).as(bed::soFar).isNotNull();
             assertThat(computed.getString("of")).as(bed::soFar).isEqualTo("users");
-            assertThat(computed.getJsonArray("interval95Percent").getDouble(1))
+            // Whichever proves it first: once it is proven, windows without holds are rare, and the other waits for
+            // them.
+            assertThat(Stream.of(found, computed)
+                            .map(each -> each.getJsonArray("interval95Percent"))
+                            .filter(Objects::nonNull)
+                            .map(interval -> interval.getDouble(1)))
                     .as(bed::soFar)
-                    .isNegative();
+                    .anyMatch(upper -> upper < 0);
             assertThat(found.getDouble("offSeconds")).isPositive();
             assertThat(bed.client.metric("holdfast_ttft_state{engine=\"demo\",state=\"proven\"}"))
                     .isEqualTo(1);
