@@ -2,11 +2,15 @@ package io.holdfast.sidecar;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.core.backend.AutoBackend;
+import io.holdfast.core.backend.DryRunBackend;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.rules.fault.ServerFault;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.holdfast.rules.vllm.VllmSettings;
+import io.holdfast.sglang.PinBlocksBackend;
+import io.holdfast.sidecar.config.EngineConfig.EngineType;
 import io.holdfast.sidecar.config.SidecarConfig;
 import io.holdfast.sidecar.fleet.Sidecar;
 import io.vertx.core.Vertx;
@@ -16,6 +20,7 @@ import java.net.URI;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -203,6 +208,10 @@ class EngineLivesTest {
 
     @Test
     void engineWithTwoRanksAndNoPins_isFollowed_andSaidWhyInOneSentence() {
+        List<String> requests = EngineType.SGLANG.backends().stream()
+                .filter(name -> !Set.of(AutoBackend.NAME, PinBlocksBackend.NAME, DryRunBackend.NAME)
+                        .contains(name))
+                .toList();
         try (Emulator emulator = Emulator.start(vertx, TestBed.fast().withFaults(List.of(new ServerFault.DpRanks(2))));
                 Sidecar sidecar = Sidecar.start(vertx, TestBed.config(state, emulator.uri(), "backend: auto"));
                 SidecarClient client = new SidecarClient(sidecar.uri())) {
@@ -216,7 +225,7 @@ class EngineLivesTest {
                             + " request reaches one of them only: run one engine for each rank, each with a sidecar's"
                             + " engine of its own.");
             assertThat(client.engine().getJsonObject("backend").getString("why"))
-                    .contains("No way to hold works on this engine. Not session_hold, priority_touch, keep_warm:");
+                    .contains("No way to hold works on this engine. Not " + String.join(", ", requests) + ":");
         }
     }
 
