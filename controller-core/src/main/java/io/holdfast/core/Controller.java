@@ -153,7 +153,7 @@ public final class Controller {
                 backends,
                 tree,
                 own,
-                results -> new Pins(ledger, backends, acting, mailbox::outcome, tree, this::lastLook, results),
+                results -> new Pins(ledger, backends, acting, mailbox::outcome, tree, results),
                 () -> planNow = true,
                 this::probeAgain);
         this.pins = outcomes.pins();
@@ -164,7 +164,7 @@ public final class Controller {
         this.measuring = new Measuring(settings.effect(), random, observers, holds, backends, steering);
         this.tick = new Tick(
                 settings, steering, backends, observers, newest, holds, pins, own, priming, probing, guard, measuring);
-        this.runner = new PlanRunner(holds, pins, priming, events, tree, tick::automaticLease);
+        this.runner = new PlanRunner(holds, pins, priming, events, tree, tick);
         this.explainer = new Explainer(events, tree, tick);
         events.prefixes().gapsEvery(settings.automaticLease().dividedBy(GAPS_A_LEASE));
         this.view = picture(newest.asTold());
@@ -794,10 +794,6 @@ public final class Controller {
      */
     private boolean idle() {
         return !tick.holdsAutomatically() && holds.living().isEmpty() && pins.quiet();
-    }
-
-    private Optional<String> lastLook(Backend backend, long block) {
-        return tick.lastLook(backend, block);
     }
 
     private EngineView picture(EngineReadings readings) {

@@ -53,7 +53,6 @@ final class TickTest {
                                 Runnable::run,
                                 Runnable::run,
                                 observers.trees(),
-                                (backend, block) -> tick.lastLook(backend, block),
                                 results),
                         () -> {},
                         () -> {})
