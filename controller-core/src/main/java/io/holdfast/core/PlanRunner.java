@@ -29,13 +29,7 @@ final class PlanRunner {
      *
      * @param events of the cache where automatic holds are found
      */
-    PlanRunner(
-            Holds holds,
-            Pins pins,
-            Priming priming,
-            EngineObserver events,
-            EngineCaches tree,
-            Tick tick) {
+    PlanRunner(Holds holds, Pins pins, Priming priming, EngineObserver events, EngineCaches tree, Tick tick) {
         this.holds = holds;
         this.pins = pins;
         this.priming = priming;

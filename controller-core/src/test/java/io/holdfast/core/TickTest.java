@@ -47,13 +47,7 @@ final class TickTest {
                         backends,
                         observers.trees(),
                         own,
-                        results -> new Pins(
-                                ledger,
-                                backends,
-                                Runnable::run,
-                                Runnable::run,
-                                observers.trees(),
-                                results),
+                        results -> new Pins(ledger, backends, Runnable::run, Runnable::run, observers.trees(), results),
                         () -> {},
                         () -> {})
                 .pins();

@@ -148,8 +148,8 @@ final class Renewals<P> {
                         () -> term.backend.renew(term.command),
                         outcome -> turns.over(() -> answered(pin, term, outcome, askedNanos)));
             } else {
-                turns.over(() -> answered(
-                        pin, term, new Outcome(Outcome.Kind.NOT_SENT, "it is needed no more"), askedNanos));
+                turns.over(() ->
+                        answered(pin, term, new Outcome(Outcome.Kind.NOT_SENT, "it is needed no more"), askedNanos));
             }
         });
     }

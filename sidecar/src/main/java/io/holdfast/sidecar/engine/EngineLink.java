@@ -49,6 +49,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
@@ -66,6 +67,7 @@ import org.slf4j.LoggerFactory;
 public final class EngineLink implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(EngineLink.class);
     private static final int LEAVE_SECONDS = 2;
+    private static final int OUTCOME_SECONDS = 2;
     private static final String PAUSE = "everything was let go by one call; only resume lifts that";
 
     private volatile EngineConfig config;
@@ -376,18 +378,58 @@ public final class EngineLink implements AutoCloseable {
         return fault().isEmpty() ? snapshots.last() : CompletableFuture.completedFuture(null);
     }
 
-    /** Asks for a hold; turned away while everything is let go of. */
-    public CompletionStage<HoldView> hold(HoldRequest request) {
-        Optional<ApiError> refusal = takesNone();
-        if (refusal.isPresent()) {
-            return CompletableFuture.failedFuture(refusal.get());
+    /**
+     * A hold as it is answered.
+     *
+     * @param written whether it would outlive this process, where that is wanted
+     */
+    public record Held(HoldView hold, boolean written) {}
+
+    /**
+     * Requests a hold and keeps it; refused while everything is released. A hold without an outcome in time is
+     * withdrawn, since its caller does not know its number.
+     *
+     * @param source what it was requested by
+     * @param taken run when the controller took the request, or refused it: until then it waits in a queue
+     */
+    public CompletionStage<Held> hold(HoldRequest request, PrefixSource source, Runnable taken) {
+        CompletableFuture<HoldView> outcome = takesNone()
+                .map(CompletableFuture::<HoldView>failedFuture)
+                .orElseGet(() -> controller.request(request).toCompletableFuture());
+        return outcome.whenComplete((hold, refusal) -> {
+                    taken.run();
+                    if (hold != null && hold.state() == HoldState.RELEASED) {
+                        log.refused(hold);
+                    }
+                })
+                .orTimeout(OUTCOME_SECONDS, TimeUnit.SECONDS)
+                .exceptionallyCompose(failure -> failure instanceof TimeoutException
+                        ? withdrawn(outcome, request)
+                        : CompletableFuture.failedFuture(failure))
+                .thenCompose(hold -> kept(hold, source, request));
+    }
+
+    private CompletableFuture<HoldView> withdrawn(CompletableFuture<HoldView> outcome, HoldRequest request) {
+        // A requester with a name need not know the number: it asks again, and may have had a part in it before.
+        if (request.requester().isEmpty()) {
+            CompletionStage<?> _ = outcome.thenCompose(hold -> release(hold.id()));
         }
-        return controller.request(request).thenApply(hold -> {
-            if (hold.state() == HoldState.RELEASED) {
-                log.refused(hold);
-            }
-            return hold;
-        });
+        return CompletableFuture.failedFuture(new ApiError(
+                503,
+                "The engine gave no outcome within " + OUTCOME_SECONDS
+                        + " s, so the hold is withdrawn; ask again when the engine answers."));
+    }
+
+    /** A hold that is not refused is answered when it would outlive this process, or is known not to. */
+    private CompletionStage<Held> kept(HoldView hold, PrefixSource source, HoldRequest request) {
+        if (hold.state() == HoldState.RELEASED) {
+            return CompletableFuture.completedFuture(new Held(hold, true));
+        }
+        return lasting.keep(hold, source, request)
+                .toCompletableFuture()
+                .completeOnTimeout(false, OUTCOME_SECONDS, TimeUnit.SECONDS)
+                .exceptionally(failure -> false)
+                .thenApply(written -> new Held(hold, written));
     }
 
     private Optional<ApiError> takesNone() {

@@ -1,6 +1,5 @@
 package io.holdfast.sidecar.http;
 
-import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.hold.Released;
@@ -16,7 +15,6 @@ import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.CompletionStage;
 import java.util.function.BooleanSupplier;
 
 /** The API's routes about holds: asked for, shown, released. */
@@ -24,6 +22,8 @@ final class HoldRoutes implements HttpApi.Routes {
     private static final String HOLDS = "/api/v1/engines/:engine/holds";
     /** Longer than a controller that hangs may stay in office. */
     private static final int UNPIN_SECONDS = 20;
+    /** Longer than the engine's link takes for an outcome and the disk together. */
+    private static final int HELD_SECONDS = 3 * HttpApi.OUTCOME_SECONDS;
 
     private final HttpApi api;
     private final Access access;
@@ -97,17 +97,33 @@ final class HoldRoutes implements HttpApi.Routes {
         api.work(() -> HoldBody.parse(body.bytes(), engine.mostBlocks()))
                 .compose(asked -> api.resolved(engine, asked.source(), asked.lease())
                         .compose(
-                                resolved -> {
-                                    body.becomes((long) resolved.request().blocks() * Long.BYTES);
-                                    return firstOutcome(engine, asked.asked(resolved.request()), body)
-                                            .compose(hold -> kept(engine, hold, asked, resolved)
-                                                    .onSuccess(json -> replyHeld(context, engine, hold, json)));
-                                },
+                                resolved -> hold(context, engine, asked, resolved, body),
                                 refused -> refused instanceof ApiError error && error.yet()
                                         ? waits(context, engine, asked, error, body)
                                         : Future.failedFuture(refused)))
                 .onFailure(refused -> body.close())
                 .onFailure(context::fail);
+    }
+
+    private Future<JsonObject> hold(
+            RoutingContext context, EngineLink engine, HoldBody asked, Resolved resolved, RequestBodies.Body body) {
+        body.becomes((long) resolved.request().blocks() * Long.BYTES);
+        return api.await(
+                        engine.hold(asked.asked(resolved.request()), asked.source(), body::close),
+                        HELD_SECONDS,
+                        HttpApi.controllerSilent(engine))
+                .map(held -> {
+                    JsonObject json = ApiJson.hold(engine.id(), held.hold(), true);
+                    resolved.droppedTokens().ifPresent(dropped -> json.put("droppedTokens", dropped));
+                    if (asked.lease().refreshOnHit()) {
+                        HttpApi.note(json, LeaseRoutes.UNSEEN);
+                    }
+                    if (!held.written()) {
+                        HttpApi.note(json, LeaseRoutes.NOT_WRITTEN);
+                    }
+                    replyHeld(context, engine, held.hold(), json);
+                    return json;
+                });
     }
 
     /** Answers a hold that cannot be resolved yet: it waits with the reason, and is met as soon as it can be. */
@@ -122,41 +138,6 @@ final class HoldRoutes implements HttpApi.Routes {
                     JsonObject json = ApiJson.hold(engine.id(), hold, true);
                     replyHeld(context, engine, hold, json);
                     return json;
-                });
-    }
-
-    /** A hold that is not refused is answered when it would outlive this process, or is known not to. */
-    private Future<JsonObject> kept(EngineLink engine, HoldView hold, HoldBody asked, Resolved resolved) {
-        JsonObject json = ApiJson.hold(engine.id(), hold, true);
-        resolved.droppedTokens().ifPresent(dropped -> json.put("droppedTokens", dropped));
-        if (asked.lease().refreshOnHit()) {
-            json.put("note", LeaseRoutes.UNSEEN);
-        }
-        return hold.state() == HoldState.RELEASED
-                ? Future.succeededFuture(json)
-                : api.await(
-                                engine.lasting().keep(hold, asked.source(), asked.asked(resolved.request())),
-                                HttpApi.OUTCOME_SECONDS,
-                                "The state directory is not written in time.")
-                        .otherwise(false)
-                        .map(written -> written ? json : HttpApi.note(json, LeaseRoutes.NOT_WRITTEN));
-    }
-
-    /** The caller of a hold that comes too late does not know its id, so nothing may be left of it. */
-    private Future<HoldView> firstOutcome(EngineLink engine, HoldRequest request, RequestBodies.Body body) {
-        CompletionStage<HoldView> outcome = engine.hold(request);
-        // Until the controller took it the request is in a queue, and counts.
-        outcome.whenComplete((hold, refusal) -> body.close());
-        return api.await(
-                        outcome,
-                        HttpApi.OUTCOME_SECONDS,
-                        "The engine gave no outcome within " + HttpApi.OUTCOME_SECONDS
-                                + " s, so the hold is withdrawn; ask again when the engine answers.")
-                .onFailure(late -> {
-                    // Who has a name need not know the id: it asks again, and may have had a part in it before.
-                    if (request.requester().isEmpty()) {
-                        outcome.thenCompose(hold -> engine.release(hold.id()));
-                    }
                 });
     }
 
