@@ -24,6 +24,7 @@ import io.holdfast.core.index.EngineCaches;
 import io.holdfast.core.index.KvEventSink;
 import io.holdfast.core.index.Matches;
 import io.holdfast.core.index.Prefix;
+import io.holdfast.core.pin.Acting;
 import io.holdfast.core.pin.EngineIdentity;
 import io.holdfast.core.pin.Ledger;
 import io.holdfast.core.pin.LedgerLine;
@@ -139,7 +140,8 @@ public final class Controller {
         this.backends = backends;
         this.acting = acting;
         this.steering = new Steering(ledger.paused(), false, false);
-        this.own = new OwnRequests(backends.sender(), acting, mailbox::outcome);
+        Acting calls = new Acting(acting, mailbox::outcome);
+        this.own = new OwnRequests(backends.sender(), calls);
         this.observers = new EngineObservers(requests, own::isOwn, backends.sendsTokens(), this::engineForgot);
         this.events = observers.first();
         this.readable = List.of(events.tree());
@@ -158,7 +160,7 @@ public final class Controller {
                 this::probeAgain);
         this.pins = outcomes.pins();
         this.keepWarm = new KeepWarm(
-                holds, events.tree(), own, acting, mailbox::outcome, settings.ownRequestsAnHour(), outcomes);
+                holds, events.tree(), own, calls, settings.ownRequestsAnHour(), outcomes);
         this.probing = new Probing(
                 backends, acting, mailbox::outcome, () -> outcomes.changeOver(keepWarm::rests), () -> planNow = true);
         this.measuring = new Measuring(settings.effect(), random, observers, holds, backends, steering);

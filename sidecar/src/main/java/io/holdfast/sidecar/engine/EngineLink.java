@@ -36,10 +36,8 @@ import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -72,7 +70,6 @@ public final class EngineLink implements AutoCloseable {
 
     private volatile EngineConfig config;
     private final FileLedgerStore store;
-    private final StrayLedgers strays;
     private final Ledger ledger;
     private final EngineLock lock;
     private final EngineProbe probe;
@@ -88,6 +85,7 @@ public final class EngineLink implements AutoCloseable {
     private final HoldFile holdFile;
     private final LastingHolds lasting;
     private final LearnedSnapshots snapshots;
+    private final EngineReport report;
     private final boolean showText;
     private final EventThread thread;
     private final Executor executor;
@@ -116,7 +114,6 @@ public final class EngineLink implements AutoCloseable {
         this.config = config;
         this.store = store;
         this.holdFile = holdFile;
-        this.strays = strays;
         this.http = http;
         this.thread = thread;
         this.showText = shared.showText();
@@ -187,7 +184,8 @@ public final class EngineLink implements AutoCloseable {
                 shared.clock(),
                 shared.seams().wall(),
                 shared.executor());
-        leftAlone().ifPresent(sentence -> LOG.warn("Engine {}: {}.", config.id(), sentence));
+        this.report = new EngineReport(this, events, binding, strays, store, ledger, lasting, snapshots);
+        report.leftAlone().ifPresent(sentence -> LOG.warn("Engine {}: {}.", config.id(), sentence));
     }
 
     /**
@@ -330,7 +328,7 @@ public final class EngineLink implements AutoCloseable {
         return holds().stream().filter(hold -> hold.id() == id).findFirst();
     }
 
-    private long blockTokens() {
+    long blockTokens() {
         return (long) view().readings().blockTokens().number().orElse(0);
     }
 
@@ -368,7 +366,7 @@ public final class EngineLink implements AutoCloseable {
     /** Tells the log what has changed since the last look. */
     public void tellNews() {
         news.look(new EngineNews.Seen(
-                silence(), backend.name(), capabilities(), view().automatic().on(), unreadiness()));
+                report.silence(), backend.name(), capabilities(), view().automatic().on(), report.unreadiness()));
         news.evicted(view().evictions(), view().readings().blockTokens().number());
         log.look(holds());
     }
@@ -630,95 +628,6 @@ public final class EngineLink implements AutoCloseable {
         return prefixes;
     }
 
-    /** Why the engine cannot be looked after now, one reason each; empty when it can. */
-    public List<String> unreadiness() {
-        List<String> reasons = new ArrayList<>();
-        if (!fault().isEmpty()) {
-            reasons.add(fault());
-        }
-        if (limit.isEmpty()) {
-            events.trouble().ifPresent(reasons::add);
-        }
-        if (capabilities().isEmpty()) {
-            reasons.add("what its backend " + backend.name() + " can do is not known: "
-                    + (view().readings().runningRequests() instanceof Reading.Unknown unknown
-                            ? unknown.why()
-                            : "the engine has not answered that yet"));
-        }
-        if (binding.engine().isEmpty()) {
-            reasons.add("which engine it is is not known: " + binding.silence());
-        }
-        // Whatever a person has to mend.
-        binding.foreignPins()
-                .or(this::leftAlone)
-                .or(() -> view().pins().trouble())
-                .ifPresent(reasons::add);
-        binding.engine().flatMap(strays::of).ifPresent(reasons::add);
-        store.unwritable().ifPresent(reasons::add);
-        PinsView pins = pins();
-        if (pins.leftovers() > 0) {
-            reasons.add(pins.leftovers() + " pins of an earlier run are not released yet");
-        }
-        if (pins.refused() > 0) {
-            reasons.add(
-                    pins.refused() + " pins cannot be released, since the engine refuses the unpin: its log line says"
-                            + " why, a key as a rule");
-        }
-        return reasons;
-    }
-
-    /** Why its numbers are not known; absent where they are. */
-    private Optional<String> silence() {
-        return view().readings().runningRequests() instanceof Reading.Unknown unknown
-                ? Optional.of(unknown.why())
-                : Optional.empty();
-    }
-
-    /** What a person should know of an engine that is looked after all the same. */
-    public List<String> notes() {
-        List<String> notes = new ArrayList<>();
-        limit.ifPresent(its -> {
-            notes.add(EngineLimit.NO_EVENTS);
-            its.note().ifPresent(notes::add);
-        });
-        capabilities()
-                .filter(found -> !found.canPin())
-                .ifPresent(found -> notes.add("follows, cannot hold: " + found.shortly()));
-        capabilities().flatMap(_ -> silence()).ifPresent(why -> notes.add("its numbers are not known: " + why));
-        notes.add(view().automatic().why());
-        view().paused().ifPresent(notes::add);
-        if (view().dryRun()) {
-            notes.add("decides, and asks the engine for nothing: dry run, switched on through the API");
-        }
-        view().alarms().forEach(alarm -> notes.add(alarm.sentence()));
-        notes.addAll(lasting.notes());
-        snapshots.note().ifPresent(notes::add);
-        PinsView pins = pins();
-        if (pins.unsure() > 0) {
-            notes.add(pins.unsure() + " pins may still be there: a call about them had no clear answer");
-        }
-        if (pins.kept() > 0) {
-            notes.add(pins.kept() + " pins stay: an unpin could hurt the engine");
-        }
-        unreleasable().ifPresent(notes::add);
-        return notes;
-    }
-
-    /** What is protected for nobody and cannot be taken back; absent where there is none. */
-    public Optional<String> unreleasable() {
-        long tokens = unreleasableTokens();
-        return tokens == 0
-                ? Optional.empty()
-                : Optional.of(String.format(
-                        Locale.ROOT,
-                        pins().runningOut() > 0
-                                ? "%,d tokens cannot be released before their time has run out, so they count until"
-                                        + " then"
-                                : "%,d tokens cannot be released: the engine has no call that takes them back, so they"
-                                        + " count until it evicts them, clears its cache or restarts",
-                        tokens));
-    }
-
     /** Whether what is left of a hold that was released ends by itself, so that no ledger keeps it. */
     public boolean endsByItself(long holdId) {
         return backend.traits().endsInTime()
@@ -739,24 +648,6 @@ public final class EngineLink implements AutoCloseable {
         return pins().unreleasableBlocks() * blockTokens();
     }
 
-    /** What a dry run does not touch; absent where there is nothing, or where it is no dry run. */
-    private Optional<String> leftAlone() {
-        int pins = config.dryRun() ? ledger.outstanding().size() : 0;
-        if (pins == 0) {
-            return Optional.empty();
-        }
-        String backends = String.join(
-                " and ",
-                ledger.outstanding().stream()
-                        .map(entry -> entry.backend())
-                        .distinct()
-                        .toList());
-        return Optional.of(
-                pins + " pins of " + backends + " of an earlier run are left alone by dry_run: start once with"
-                        + " backend: " + backends
-                        + ", so that they are released, or counted where that cannot be, and then with dry_run");
-    }
-
     /** Logs what the guard has begun to tell since the last look, each kind once until it is over. */
     private void logAlarms() {
         Set<AlarmKind> now = EnumSet.noneOf(AlarmKind.class);
@@ -768,16 +659,19 @@ public final class EngineLink implements AutoCloseable {
         logged.set(now);
     }
 
-    /** State of the event stream, as JSON. */
-    public JsonObject heard() {
-        return limit.isEmpty()
-                ? events.json()
-                : new JsonObject().put("connected", false).put("why", EngineLimit.NO_EVENTS);
+    /** Reason why no events are heard; absent where they are. */
+    public Optional<String> deafness() {
+        return limit.isPresent() ? Optional.of(EngineLimit.NO_EVENTS) : events.unsubscribed();
     }
 
     /** State of what was learned and kept, as JSON. */
     public JsonObject learned() {
         return snapshots.json();
+    }
+
+    /** Sentences for people about this engine. */
+    public EngineReport report() {
+        return report;
     }
 
     /** State of the guards of our calls to the engine. */

@@ -234,7 +234,7 @@ final class HoldRoutes implements HttpApi.Routes {
         if (!pauseWritten) {
             body.put("note", "The pause is not in the ledger yet, so that a restart of the sidecar would end it.");
         }
-        engine.unreleasable().ifPresent(why -> body.put("unreleasable", why + "."));
+        engine.report().unreleasable().ifPresent(why -> body.put("unreleasable", why + "."));
         if (done.pending() > 0) {
             api.refuse(
                     context,
