@@ -159,8 +159,7 @@ public final class Controller {
                 () -> planNow = true,
                 this::probeAgain);
         this.pins = outcomes.pins();
-        this.keepWarm = new KeepWarm(
-                holds, events.tree(), own, calls, settings.ownRequestsAnHour(), outcomes);
+        this.keepWarm = new KeepWarm(holds, events.tree(), own, calls, settings.ownRequestsAnHour(), outcomes);
         this.probing = new Probing(
                 backends, acting, mailbox::outcome, () -> outcomes.changeOver(keepWarm::rests), () -> planNow = true);
         this.measuring = new Measuring(settings.effect(), random, observers, holds, backends, steering);

@@ -179,13 +179,7 @@ final class KeepWarm {
             double unseen) {}
 
     /** {@code mostAnHour} is how long requests of our own may take within an hour. */
-    KeepWarm(
-            Holds holds,
-            EngineBlocks tree,
-            OwnRequests own,
-            Acting acting,
-            Duration mostAnHour,
-            Decisions decisions) {
+    KeepWarm(Holds holds, EngineBlocks tree, OwnRequests own, Acting acting, Duration mostAnHour, Decisions decisions) {
         this.holds = holds;
         this.tree = tree;
         this.own = own;

@@ -56,8 +56,8 @@ class KeepWarmTest {
                 return sent.getLast();
             },
             () -> CompletableFuture.completedFuture(new Capabilities(true, "")));
-    private final KeepWarm warm =
-            new KeepWarm(holds, tree, own, new Acting(Runnable::run, Runnable::run), Duration.ofSeconds(10), new Decided());
+    private final KeepWarm warm = new KeepWarm(
+            holds, tree, own, new Acting(Runnable::run, Runnable::run), Duration.ofSeconds(10), new Decided());
 
     private long nanos = SECOND;
     private long allocated = 5_000;

@@ -16,7 +16,6 @@ import io.holdfast.core.hold.Released;
 import io.holdfast.core.pin.EngineIdentity;
 import io.holdfast.core.pin.Ledger;
 import io.holdfast.core.pin.PinsView;
-import io.holdfast.core.reading.Reading;
 import io.holdfast.embed.ledger.FileLedgerStore;
 import io.holdfast.events.BlockNaming;
 import io.holdfast.events.Subscription;
@@ -366,7 +365,11 @@ public final class EngineLink implements AutoCloseable {
     /** Tells the log what has changed since the last look. */
     public void tellNews() {
         news.look(new EngineNews.Seen(
-                report.silence(), backend.name(), capabilities(), view().automatic().on(), report.unreadiness()));
+                report.silence(),
+                backend.name(),
+                capabilities(),
+                view().automatic().on(),
+                report.unreadiness()));
         news.evicted(view().evictions(), view().readings().blockTokens().number());
         log.look(holds());
     }

@@ -8,6 +8,7 @@ import io.holdfast.sidecar.config.ConfigException;
 import io.holdfast.sidecar.engine.EngineLink;
 import io.holdfast.sidecar.engine.EventThread;
 import io.holdfast.sidecar.engine.PrefixResolver.Resolved;
+import io.holdfast.sidecar.http.HttpApi.Asked;
 import io.holdfast.sidecar.view.ApiJson;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
@@ -39,7 +40,7 @@ final class HoldRoutes implements HttpApi.Routes {
 
     @Override
     public void addTo(Router router) {
-        router.post(HOLDS).handler(this::hold);
+        router.post(HOLDS).handler(this::refuseWhileClosing).handler(api.onPrefix(HoldBody::parse, this::hold));
         router.get(HOLDS).handler(this::listHolds);
         router.delete(HOLDS).handler(this::releaseAll);
         router.get(HOLDS + "/:hold").handler(this::showHold);
@@ -84,76 +85,66 @@ final class HoldRoutes implements HttpApi.Routes {
         api.reply(context, 200, ApiJson.hold(engine, hold, access.mayAct(context.request())));
     }
 
-    private void hold(RoutingContext context) {
-        EngineLink engine = api.engine(context);
+    private void refuseWhileClosing(RoutingContext context) {
         if (closing.getAsBoolean()) {
             throw new ApiError(503, "The sidecar is shutting down; ask the next one.");
         }
-        HttpApi.requireJson(context.request());
-        api.body(context).onSuccess(body -> hold(context, engine, body)).onFailure(context::fail);
+        context.next();
     }
 
-    private void hold(RoutingContext context, EngineLink engine, RequestBodies.Body body) {
-        api.work(() -> HoldBody.parse(body.bytes(), engine.mostBlocks()))
-                .compose(asked -> api.resolved(engine, asked.source(), asked.lease())
-                        .compose(
-                                resolved -> hold(context, engine, asked, resolved, body),
-                                refused -> refused instanceof ApiError error && error.yet()
-                                        ? waits(context, engine, asked, error, body)
-                                        : Future.failedFuture(refused)))
-                .onFailure(refused -> body.close())
-                .onFailure(context::fail);
+    private Future<?> hold(Asked<HoldBody> asked) {
+        return asked.resolved()
+                .compose(
+                        resolved -> hold(asked, resolved),
+                        refused -> refused instanceof ApiError error && error.yet()
+                                ? waits(asked, error)
+                                : Future.failedFuture(refused));
     }
 
-    private Future<JsonObject> hold(
-            RoutingContext context, EngineLink engine, HoldBody asked, Resolved resolved, RequestBodies.Body body) {
-        body.becomes((long) resolved.request().blocks() * Long.BYTES);
+    private Future<HoldView> hold(Asked<HoldBody> asked, Resolved resolved) {
+        // Until the controller took it the request is in a queue, and its blocks count in place of the body.
+        asked.body().becomes((long) resolved.request().blocks() * Long.BYTES);
+        EngineLink engine = asked.engine();
+        HoldBody said = asked.said();
         return api.await(
-                        engine.hold(asked.asked(resolved.request()), asked.source(), body::close),
+                        engine.hold(said.asked(resolved.request()), said.source(), asked.body()::close),
                         HELD_SECONDS,
                         HttpApi.controllerSilent(engine))
                 .map(held -> {
                     JsonObject json = ApiJson.hold(engine.id(), held.hold(), true);
                     resolved.droppedTokens().ifPresent(dropped -> json.put("droppedTokens", dropped));
-                    if (asked.lease().refreshOnHit()) {
+                    if (said.lease().refreshOnHit()) {
                         HttpApi.note(json, LeaseRoutes.UNSEEN);
                     }
                     if (!held.written()) {
                         HttpApi.note(json, LeaseRoutes.NOT_WRITTEN);
                     }
-                    replyHeld(context, engine, held.hold(), json);
-                    return json;
+                    return replyHeld(asked, held.hold(), json);
                 });
     }
 
     /** Answers a hold that cannot be resolved yet: it waits with the reason, and is met as soon as it can be. */
-    private Future<JsonObject> waits(
-            RoutingContext context, EngineLink engine, HoldBody asked, ApiError why, RequestBodies.Body body) {
+    private Future<HoldView> waits(Asked<HoldBody> asked, ApiError why) {
+        EngineLink engine = asked.engine();
         return api.await(
-                        engine.holdUnnamed(asked.source(), asked.wish(), why),
+                        engine.holdUnnamed(asked.said().source(), asked.said().wish(), why),
                         HttpApi.OUTCOME_SECONDS,
                         HttpApi.controllerSilent(engine))
-                .map(hold -> {
-                    body.close();
-                    JsonObject json = ApiJson.hold(engine.id(), hold, true);
-                    replyHeld(context, engine, hold, json);
-                    return json;
-                });
+                .map(hold -> replyHeld(asked, hold, ApiJson.hold(engine.id(), hold, true)));
     }
 
-    private void replyHeld(RoutingContext context, EngineLink engine, HoldView hold, JsonObject json) {
+    private HoldView replyHeld(Asked<HoldBody> asked, HoldView hold, JsonObject json) {
+        RoutingContext context = asked.context();
+        String location = locationOf(asked.engine(), hold);
         switch (hold.state()) {
             case RELEASED, EXPIRING ->
-                api.refuse(
-                        context,
-                        409,
-                        sentence(hold.reason()),
-                        new JsonObject().put("instance", locationOf(engine, hold)));
+                api.refuse(context, 409, sentence(hold.reason()), new JsonObject().put("instance", location));
             case REQUESTED, HELD, LOST -> {
-                context.response().putHeader("location", locationOf(engine, hold));
+                context.response().putHeader("location", location);
                 api.reply(context, hold.timesAsked() == 1 ? 201 : 200, json);
             }
         }
+        return hold;
     }
 
     private void release(RoutingContext context) {

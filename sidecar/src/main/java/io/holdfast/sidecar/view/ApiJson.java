@@ -18,8 +18,8 @@ import io.holdfast.core.rank.Evidence;
 import io.holdfast.core.rank.PrefixRank;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
-import io.holdfast.evidence.Interval;
 import io.holdfast.events.Subscription;
+import io.holdfast.evidence.Interval;
 import io.holdfast.http.GuardState;
 import io.holdfast.kvcached.LimitView;
 import io.holdfast.kvcached.SegmentReading.Segment;
@@ -278,7 +278,9 @@ public final class ApiJson {
         List<Subscription> now = link.subscriptions();
         Optional<String> deaf = link.deafness();
         if (deaf.isPresent() || now.isEmpty()) {
-            return new JsonObject().put("connected", false).put("why", deaf.orElse("its events are being subscribed to"));
+            return new JsonObject()
+                    .put("connected", false)
+                    .put("why", deaf.orElse("its events are being subscribed to"));
         }
         JsonObject events = heard(now.getFirst());
         if (now.size() > 1) {
