@@ -403,6 +403,8 @@ public final class EngineLink implements AutoCloseable {
                         log.refused(hold);
                     }
                 })
+                // What is timed out is the copy, so that a late outcome is heard above all the same.
+                .copy()
                 .orTimeout(OUTCOME_SECONDS, TimeUnit.SECONDS)
                 .exceptionallyCompose(failure -> failure instanceof TimeoutException
                         ? withdrawn(outcome, request)
