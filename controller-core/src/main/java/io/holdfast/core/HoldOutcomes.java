@@ -326,17 +326,14 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
 
     @Override
     public void calling(PinCommand command) {
-        if (sendsPrefixes()) {
-            boolean touch = backends.chosen().traits().fading();
-            pinsUnderWay.put(
-                    command.attempt(),
-                    new PinRequest(
-                            command.holdId(),
-                            nowNanos,
-                            touch
-                                    ? own.beginTouch(command.prefix(), command.blocks())
-                                    : own.begin(command.prefix(), command.blocks())));
-        }
+        pinsUnderWay.put(
+                command.attempt(),
+                new PinRequest(
+                        command.holdId(),
+                        nowNanos,
+                        backends.chosen().traits().fading()
+                                ? own.beginTouch(command.prefix(), command.blocks())
+                                : own.begin(command.prefix(), command.blocks())));
     }
 
     @Override

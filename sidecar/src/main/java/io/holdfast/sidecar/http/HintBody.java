@@ -15,7 +15,7 @@ import java.util.Optional;
  *
  * @param requester empty where the body names none
  */
-record HintBody(PrefixSource source, Hint says, String requester) {
+record HintBody(PrefixSource source, Hint says, String requester) implements HttpApi.PrefixBody {
     private static final String WORDS = "write used, goes_on or over";
 
     /**

@@ -154,7 +154,7 @@ public record EngineOverview(
         EngineView view = link.view();
         List<Sample> samples = watch.samples();
         Hits hits = hits(samples, view.readings(), watch.traffic().map(Traffic::prefill));
-        List<String> unready = link.unreadiness();
+        List<String> unready = link.report().unreadiness();
         return new EngineOverview(
                 link.id(),
                 link.config().url().toString(),
@@ -164,7 +164,7 @@ public record EngineOverview(
                 Verdict.of(view.ttft()),
                 view.ttft(),
                 unready,
-                link.notes(),
+                link.report().notes(),
                 view.paused(),
                 view.alarms().size(),
                 counts(link.holds(), view.budget()),

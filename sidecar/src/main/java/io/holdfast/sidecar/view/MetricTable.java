@@ -79,7 +79,7 @@ final class MetricTable {
                 flag(
                         "ready",
                         "1 while everything that holding needs is known",
-                        link -> link.unreadiness().isEmpty()),
+                        link -> link.report().unreadiness().isEmpty()),
                 flag("certain", "1 while the view is exact", EngineLink::certain),
                 flag(
                         "can.pin",

@@ -45,7 +45,7 @@ class EventThreadTest {
                     "the fault",
                     () -> {
                         feed.cleared();
-                        return engine.unreadiness();
+                        return engine.report().unreadiness();
                     },
                     reasons ->
                             reasons.contains("its events could not be applied (java.lang.IllegalStateException: no such"
