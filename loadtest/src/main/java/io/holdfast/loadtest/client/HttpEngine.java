@@ -110,7 +110,7 @@ public final class HttpEngine implements EngineUnderTest {
     public static EngineFacts.Family family(URI server, HttpSettings settings, RunClock clock) {
         try (EngineControl control = new EngineControl(server, settings, clock, sentence -> {})) {
             control.greet();
-            return control.facts().family();
+            return control.self().facts().family();
         }
     }
 
@@ -121,7 +121,7 @@ public final class HttpEngine implements EngineUnderTest {
     public static boolean takesTokenIds(URI server, HttpSettings settings, RunClock clock) {
         try (EngineControl control = new EngineControl(server, settings, clock, sentence -> {})) {
             control.greet();
-            return control.facts().family() != EngineFacts.Family.OTHER && !control.lacksTokens();
+            return control.self().facts().family() != EngineFacts.Family.OTHER && !control.lacksTokens();
         }
     }
 
@@ -199,12 +199,12 @@ public final class HttpEngine implements EngineUnderTest {
 
     /** Returns the server's start flags, as it tells them, that change what is measured. */
     public Map<String, String> flags() {
-        return control.flags();
+        return control.self().flags();
     }
 
     /** Returns the engine's page of metrics; empty where it has none. */
     public String metrics() {
-        return control.metrics();
+        return control.self().metrics();
     }
 
     @Override
@@ -258,7 +258,8 @@ public final class HttpEngine implements EngineUnderTest {
             return Optional.of(KvEventCollector.start(events.get(), LISTENERS, clock, EVENT_LIMIT));
         }
         try {
-            return control.events()
+            return control.self()
+                    .events()
                     .map(source -> KvEventCollector.start(source, LISTENERS, clock, UNASKED_EVENT_LIMIT));
         } catch (LoadTestException e) {
             if (Thread.currentThread().isInterrupted()) {

@@ -3,6 +3,8 @@ package io.holdfast.sidecar.look;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.holdfast.core.look.Finding;
+import io.holdfast.core.look.Finding.Status;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.events.BlockNaming;
@@ -26,7 +28,6 @@ import io.holdfast.sidecar.engine.EngineProbe;
 import io.holdfast.sidecar.engine.EngineTarget;
 import io.holdfast.sidecar.engine.Levers;
 import io.holdfast.sidecar.engine.Levers.Lever;
-import io.holdfast.sidecar.look.Finding.Status;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -208,8 +209,11 @@ public final class Doctor {
     }
 
     private boolean cachesNothing() {
-        return contact.arguments().path("disable_radix_cache").asBoolean(false)
-                || contact.metrics().contains("enable_prefix_caching=\"False\"");
+        return is("disable_radix_cache", "true") || is("enable_prefix_caching", "False");
+    }
+
+    private boolean is(String argument, String value) {
+        return contact.argument(argument).filter(value::equals).isPresent();
     }
 
     private void blockSize(Reading block) {
@@ -453,7 +457,7 @@ public final class Doctor {
                     "cache report",
                     "only with --enable-prompt-tokens-details answers say how many tokens were cached; a vLLM does not"
                             + " tell whether it runs with it"));
-        } else if (contact.arguments().path("enable_cache_report").asBoolean(false)) {
+        } else if (is("enable_cache_report", "true")) {
             findings.add(Finding.ok("cache report", "answers say how many tokens were cached"));
         } else {
             findings.add(Finding.warning(
@@ -481,7 +485,7 @@ public final class Doctor {
                 findings.add(Finding.ok(lever.backend(), lever.why()));
             } else if (lever.backend().equals("session_hold")) {
                 findings.add(Finding.warning(lever.backend(), firstClause(lever.why()), mend(lever.why())));
-            } else if (lever.backend().equals(PriorityTouchBackend.NAME) && evictsByPriority()) {
+            } else if (lever.backend().equals(PriorityTouchBackend.NAME) && is("radix_eviction_policy", "priority")) {
                 // What is missing is nothing of the engine's, but a word in the sidecar's configuration.
                 findings.add(Finding.warning(
                         lever.backend(),
@@ -495,10 +499,6 @@ public final class Doctor {
                 findings.add(Finding.note(lever.backend(), firstSentence(lever.why())));
             }
         }
-    }
-
-    private boolean evictsByPriority() {
-        return contact.arguments().path("radix_eviction_policy").asText("").equals("priority");
     }
 
     private static String firstSentence(String text) {
