@@ -244,7 +244,7 @@ public final class SglangReadings {
     }
 
     private static EngineReadings combine(Load load, Dated info) {
-        return EngineReadings.unknownBut("SGLang does not tell it")
+        return EngineReadings.unknownBut("SGLang does not report it")
                 .capacityTokens(size(info, "max_total_num_tokens"))
                 .blockTokens(size(info, "page_size"))
                 .contextTokens(context(info))

@@ -415,7 +415,7 @@ public final class Engine {
     }
 
     void failed(String what, Throwable cause) {
-        end(what + " (" + cause + "); what it has pinned is in its ledger, and the next process lets go of it");
+        end(what + " (" + cause + "); its pins are in its ledger, and the next process releases them");
         LOG.error("Engine {} is decided about no more: {}.", id(), what, cause);
     }
 

@@ -61,7 +61,7 @@ public record HeadFindings(List<UnstableHead> heads) {
         String sooner = head.earliest() < head.from() ? " (some after " + Shown.count(head.earliest()) + ")" : "";
         return head.from() == 0
                 ? "differ in their first token"
-                : "are alike in their first " + Shown.count(head.from()) + " tokens, then something changes" + sooner;
+                : "begin with the same " + Shown.count(head.from()) + " tokens, then something changes" + sooner;
     }
 
     private static void print(TerminalText text, Example example) {

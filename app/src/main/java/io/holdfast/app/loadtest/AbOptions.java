@@ -80,8 +80,8 @@ public final class AbOptions {
             names = "--flood-tokens",
             paramLabel = "N",
             defaultValue = "1024",
-            description = "Tokens of each of them; together more than the cache holds, or nothing is lost"
-                    + " (default: ${DEFAULT-VALUE}).")
+            description = "Tokens of each request of a flood; together more than the cache holds, or nothing is"
+                    + " lost (default: ${DEFAULT-VALUE}).")
     private int floodTokens;
 
     @Option(
@@ -96,7 +96,8 @@ public final class AbOptions {
             names = "--learn-texts",
             paramLabel = "N",
             defaultValue = "6",
-            description = "Such texts before each of those floods and after the last (default: ${DEFAULT-VALUE}).")
+            description =
+                    "Number of texts before each of these floods and after the last (default:" + " ${DEFAULT-VALUE}).")
     private int learnTexts;
 
     @Option(
@@ -120,7 +121,7 @@ public final class AbOptions {
     @Option(
             names = "--hold-slot-ms",
             paramLabel = "N",
-            description = "How long the hold step of a leg takes in both arms; longer than the arm's own call"
+            description = "Duration of the hold step of a leg in both arms; it must exceed the arm's own call"
                     + " (default: 500, or three times the slowest call of the rehearsal where that is more).")
     private @Nullable Integer holdSlotMillis;
 

@@ -25,10 +25,11 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "doctor",
         description = {
-            "What a running SGLang or vLLM can do for Holdfast, what is missing, and the flag that mends it; and a"
-                    + " configuration of a sidecar for it. It reads only, unless --try lets it send one small request.",
-            "Exit code 0: nothing that matters is missing, 1: something is, 2: nothing answers, 3: it could not be"
-                    + " told."
+            "Reports what a running SGLang or vLLM can do for Holdfast, what is missing, and the flag that mends"
+                    + " it. Prints a sidecar configuration for it. It only reads, unless --try lets it send one"
+                    + " small request.",
+            "Exit code 0: nothing that matters is missing, 1: something is, 2: nothing answers, 3: could not be"
+                    + " determined."
         },
         sortOptions = false)
 public final class DoctorCommand implements Callable<Integer> {
@@ -48,7 +49,7 @@ public final class DoctorCommand implements Callable<Integer> {
             names = "--wait",
             paramLabel = "TIME",
             defaultValue = "5s",
-            description = "How long to wait for events to come by themselves, at most 1m (default: ${DEFAULT-VALUE}).")
+            description = "Time to wait for events of other requests, at most 1m (default: ${DEFAULT-VALUE}).")
     private String wait = "5s";
 
     @Option(

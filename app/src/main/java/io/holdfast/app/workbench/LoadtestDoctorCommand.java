@@ -74,27 +74,30 @@ public final class LoadtestDoctorCommand implements Callable<Integer> {
             names = "--streams",
             paramLabel = "N",
             defaultValue = "64",
-            description = "Requests that the load will have under way at a time (default: ${DEFAULT-VALUE}).")
+            description = "Number of concurrent requests that the load will have (default: ${DEFAULT-VALUE}).")
     private int streams;
 
     @Option(
             names = "--wait",
             paramLabel = "TIME",
             defaultValue = "3s",
-            description = "How long to wait for an event of the small request, at most 1m (default: ${DEFAULT-VALUE}).")
+            description = "Time to wait for an event of the small request, at most 1m (default: ${DEFAULT-VALUE}).")
     private String wait = "3s";
 
     @Option(
             names = "--shared-memory",
             paramLabel = "DIR",
             defaultValue = "/dev/shm",
-            description = "Where shared memory is mounted (default: ${DEFAULT-VALUE}).")
+            description = "Mount point of shared memory (default: ${DEFAULT-VALUE}).")
     private Path sharedMemory = Path.of("/dev/shm");
 
-    @Option(names = "--require-idle-gpu", description = "Exit code 1 where another process computes on a GPU.")
+    @Option(names = "--require-idle-gpu", description = "Exit with 1 if another process computes on a GPU.")
     private boolean requireIdleGpu;
 
-    @Option(names = "--tools", paramLabel = "DIR", description = "Where nvidia-smi is looked for in place of PATH.")
+    @Option(
+            names = "--tools",
+            paramLabel = "DIR",
+            description = "Folder with nvidia-smi (default: PATH is" + " searched).")
     private @Nullable Path tools;
 
     @Option(names = "--json", description = "Print one JSON document and nothing else.")

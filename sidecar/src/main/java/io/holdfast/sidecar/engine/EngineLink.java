@@ -66,7 +66,7 @@ import org.slf4j.LoggerFactory;
 public final class EngineLink implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(EngineLink.class);
     private static final int LEAVE_SECONDS = 2;
-    private static final String PAUSE = "everything was let go by one call; only resume lifts that";
+    private static final String PAUSE = "everything was released by one call; only resume ends the pause";
 
     private volatile EngineConfig config;
     private final FileLedgerStore store;
@@ -320,7 +320,7 @@ public final class EngineLink implements AutoCloseable {
         Optional<String> pending = emergency.pending(hold.id());
         return hold.abandoned(
                 pending.isPresent(),
-                "let go of after a fault of the sidecar (" + why + ")"
+                "released after a fault of the sidecar (" + why + ")"
                         + pending.map(what -> "; " + what).orElse(""));
     }
 
@@ -485,7 +485,7 @@ public final class EngineLink implements AutoCloseable {
 
     /** Holds nothing new and keeps what is held, before {@link #resume}; answered with whether it was not paused before. */
     public CompletionStage<Boolean> keepHolding() {
-        return inOffice(() -> controller.keepHolding("asked for by one call; only resume lifts that"));
+        return inOffice(() -> controller.keepHolding("requested by one call; only resume ends the pause"));
     }
 
     /** Decides and does not act, or acts again; answered with whether that was not so before. */
@@ -598,13 +598,13 @@ public final class EngineLink implements AutoCloseable {
             events.trouble().ifPresent(reasons::add);
         }
         if (capabilities().isEmpty()) {
-            reasons.add("what its backend " + backend.name() + " can do is not known: "
+            reasons.add("it is not known what its backend " + backend.name() + " can do: "
                     + (view().readings().runningRequests() instanceof Reading.Unknown unknown
                             ? unknown.why()
                             : "the engine has not answered that yet"));
         }
         if (binding.engine().isEmpty()) {
-            reasons.add("which engine it is is not known: " + binding.silence());
+            reasons.add("the engine's identity is not known: " + binding.silence());
         }
         // Whatever a person has to mend.
         binding.foreignPins()
@@ -618,9 +618,8 @@ public final class EngineLink implements AutoCloseable {
             reasons.add(pins.leftovers() + " pins of an earlier run are not released yet");
         }
         if (pins.refused() > 0) {
-            reasons.add(
-                    pins.refused() + " pins cannot be released, since the engine refuses the unpin: its log line says"
-                            + " why, a key as a rule");
+            reasons.add(pins.refused() + " pins cannot be released, since the engine refuses the unpin; the log says"
+                    + " why, usually a missing key");
         }
         return reasons;
     }
@@ -646,7 +645,7 @@ public final class EngineLink implements AutoCloseable {
         notes.add(view().automatic().why());
         view().paused().ifPresent(notes::add);
         if (view().dryRun()) {
-            notes.add("decides, and asks the engine for nothing: dry run, switched on through the API");
+            notes.add("dry run, switched on through the API: plans are made, nothing is sent to the engine");
         }
         view().alarms().forEach(alarm -> notes.add(alarm.sentence()));
         notes.addAll(lasting.notes());

@@ -87,7 +87,7 @@ final class SharedMemory {
                                     isOn(variables.getOrDefault("KVCACHED_AUTOPATCH", ""))
                                             ? "look into the server's log for the line of the patch"
                                             : "KVCACHED_AUTOPATCH=1 beside ENABLE_KVCACHED=true")
-                            : Check.note("kvcached", "not seen: no segment in " + folder + ", and none asked for"));
+                            : Check.note("kvcached", "not seen: no segment in " + folder + ", and none requested"));
         }
         silent.forEach(file -> checks.add(stale(file)));
         return checks;
