@@ -250,9 +250,8 @@ public final class LimitLever {
             return Optional.of(new Refusal(
                     false,
                     lowest == Long.MAX_VALUE
-                            ? "How much the largest request needs is not known yet, so the limit cannot be"
-                                    + " lowered: ask again when the engine has reported its context and its"
-                                    + " cache."
+                            ? "How much the largest request needs is not known yet, so the limit cannot be lowered: ask"
+                                    + " again when the engine has reported its context and its cache."
                             : "The engine holds " + ByteSize.text(segment().mappedBytes())
                                     + " and needs room for its largest" + " request: the lowest limit now is "
                                     + ByteSize.text(lowest) + "."));

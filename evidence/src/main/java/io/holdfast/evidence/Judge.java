@@ -261,9 +261,8 @@ public final class Judge {
     private Verdict shownByLatency(Complete of) {
         return give(
                 Finding.REAL,
-                "The switch changed the value by %s (%s %s), in both %s and beyond chance (p %s by Student's t,"
-                        + " %s/%s by permutation); it claims no hold, so no proof by cached tokens was"
-                        + " required%s."
+                "The switch changed the value by %s (%s %s), in both %s and beyond chance (p %s by Student's t, %s/%s"
+                        + " by permutation); it claims no hold, so no proof by cached tokens was required%s."
                                 .formatted(
                                         Words.percent(of.effect),
                                         ci(),

@@ -33,9 +33,8 @@ public final class AbOptions {
     @Option(
             names = "--engine",
             paramLabel = "URL",
-            description = "The engine's HTTP address, such as http://127.0.0.1:30000. With --router, an engine"
-                    + " behind it (repeatable); identity, counters and emptying of caches go to each engine"
-                    + " directly.")
+            description = "The engine's HTTP address, such as http://127.0.0.1:30000. With --router, an engine behind"
+                    + " it (repeatable); identity, counters and emptying of caches go to each engine directly.")
     private List<URI> engines = List.of();
 
     @Option(

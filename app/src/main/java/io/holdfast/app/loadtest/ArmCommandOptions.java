@@ -18,17 +18,15 @@ public final class ArmCommandOptions {
             names = "--arm-command",
             paramLabel = "on=COMMAND off=COMMAND",
             arity = "1..2",
-            description = "In place of --hold: commands for the shell, one for pinned and one for baseline legs."
-                    + " They claim no hold, so they are judged by latency alone, without proof by cached"
-                    + " tokens.")
+            description = "In place of --hold: commands for the shell, one for pinned and one for baseline legs. They"
+                    + " claim no hold, so they are judged by latency alone, without proof by cached tokens.")
     private @Nullable Map<String, String> switches;
 
     @Option(
             names = "--arm-server-command",
             paramLabel = "COMMAND",
             description = "In place of --hold: this command starts the server in pinned legs, --server-command in"
-                    + " baseline legs. Each leg has its own process, and an unmeasured burn-in leg comes"
-                    + " first.")
+                    + " baseline legs. Each leg has its own process, and an unmeasured burn-in leg comes first.")
     private @Nullable String server;
 
     ArmCommandOptions() {}

@@ -37,8 +37,7 @@ public final class BedOptions {
             paramLabel = "WHAT",
             split = ",",
             description = "Sample during each leg, into a file with the journal's name and .samples.jsonl: gpu"
-                    + " (nvidia-smi), process (CPU and memory of the server on this machine), kvcached (its"
-                    + " segments).")
+                    + " (nvidia-smi), process (CPU and memory of the server on this machine), kvcached (its segments).")
     private List<What> what = List.of();
 
     @Option(

@@ -13,8 +13,7 @@ import picocli.CommandLine.Spec;
         aliases = "run",
         description = {
             "Runs A/A pairs and pairs in normal and reversed order, in seeded random rounds, and judges them with"
-                    + " controls. In pinned legs the prefix is held by --hold, a sidecar or a command of your"
-                    + " own.",
+                    + " controls. In pinned legs the prefix is held by --hold, a sidecar or a command of your own.",
             "The engine's cache is flushed before every leg where it has a route for that: use an engine that serves"
                     + " nobody else."
         },

@@ -48,10 +48,9 @@ public final class LoadtestSweepCommand implements Callable<Integer> {
             names = "--over",
             paramLabel = "NAME=V,V,...",
             required = true,
-            description = "The levels: of concurrency, flood-requests, flood-tokens, prefix-tokens or rate"
-                    + " (requests of a flood a second), or of any {NAME} in --server-command, such as"
-                    + " mem-fraction or capacity. Repeat it for parameters that change together. Equal levels"
-                    + " are replicates.")
+            description = "The levels: of concurrency, flood-requests, flood-tokens, prefix-tokens or rate (requests of"
+                    + " a flood a second), or of any {NAME} in --server-command, such as mem-fraction or capacity."
+                    + " Repeat it for parameters that change together. Equal levels are replicates.")
     private List<String> over = List.of();
 
     @Option(

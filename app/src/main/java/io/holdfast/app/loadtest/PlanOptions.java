@@ -36,8 +36,7 @@ final class PlanOptions {
             hideParamSyntax = true,
             split = ",",
             description = "Rounds after which the data is judged, as 5,7,9. The run ends at the first look that"
-                    + " decides; the error probability is divided among all looks (default: one look, at the"
-                    + " end).")
+                    + " decides; the error probability is divided among all looks (default: one look, at the end).")
     private List<Integer> looks = List.of();
 
     @Option(

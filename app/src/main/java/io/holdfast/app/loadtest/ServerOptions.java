@@ -79,9 +79,8 @@ public final class ServerOptions {
     @Option(
             names = "--restart-per",
             paramLabel = "WHAT",
-            description = "life: each pair of legs, or block, has its own process. leg: each leg has its own"
-                    + " process, and an unmeasured leg comes first. run: one process serves all legs (default:"
-                    + " life).")
+            description = "life: each pair of legs, or block, has its own process. leg: each leg has its own process,"
+                    + " and an unmeasured leg comes first. run: one process serves all legs (default: life).")
     private @Nullable String restart;
 
     @Option(

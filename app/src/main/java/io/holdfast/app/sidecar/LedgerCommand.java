@@ -17,9 +17,8 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "ledger",
         description = {
-            "Shows or releases what engines may have pinned for Holdfast, from the ledgers of a state directory."
-                    + " It works with a dead engine, with a running sidecar, and with any backend in the"
-                    + " configuration."
+            "Shows or releases what engines may have pinned for Holdfast, from the ledgers of a state directory. It"
+                    + " works with a dead engine, with a running sidecar, and with any backend in the configuration."
         },
         synopsisSubcommandLabel = "COMMAND",
         subcommands = {LedgerShowCommand.class, LedgerReleaseCommand.class})

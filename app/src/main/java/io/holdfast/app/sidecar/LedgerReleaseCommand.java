@@ -28,9 +28,8 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "release",
         description = {
-            "Releases every pin that the ledgers list. A sidecar that uses a ledger releases it and stays paused"
-                    + " until resume; an unused ledger is released at the engine, each entry by the backend"
-                    + " that made it.",
+            "Releases every pin that the ledgers list. A sidecar that uses a ledger releases it and stays paused until"
+                    + " resume; an unused ledger is released at the engine, each entry by the backend that made it.",
             "Exit code 0: everything is released, 1: something is left, and the output says what to do, 2: it"
                     + " could not be tried."
         },

@@ -160,8 +160,7 @@ final class LedgerShowCommand implements Callable<Integer> {
                     + ", so no start releases them; 'holdfast ledger release' does.";
         }
         if (ledger.configured().filter("dry_run"::equals).isPresent()) {
-            return "The configuration names dry_run, which leaves them alone; 'holdfast ledger release' releases"
-                    + " them.";
+            return "The configuration names dry_run, which leaves them alone; 'holdfast ledger release' releases them.";
         }
         return "The next start releases them first, each by its own backend; 'holdfast ledger release' does so now.";
     }

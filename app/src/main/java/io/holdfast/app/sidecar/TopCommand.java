@@ -23,10 +23,9 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "top",
         description = {
-            "Shows the engines of a running sidecar, live: whether holding helps, the effect with its interval,"
-                    + " what is held, pressure, and the part of prompts found in the cache. The most urgent"
-                    + " engine comes first; one is shown in detail. Where the output is no terminal it prints"
-                    + " one screen and ends.",
+            "Shows the engines of a running sidecar, live: whether holding helps, the effect with its interval, what is"
+                    + " held, pressure, and the part of prompts found in the cache. The most urgent engine comes first;"
+                    + " one is shown in detail. Where the output is no terminal it prints one screen and ends.",
             "HELD: number of held prefixes. CACHE: part of the cache that they take. RHO: residence time divided"
                     + " by reuse time (below 1.5 holding can help, above 5 it cannot). FOUND: part of the"
                     + " prompt tokens found in the cache. SIMUL.: additional prompt tokens that a simulation of"

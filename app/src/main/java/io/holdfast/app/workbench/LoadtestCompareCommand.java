@@ -40,9 +40,8 @@ import picocli.CommandLine.Spec;
                     + " the reference. Reads suites of holdfast, journals of 'loadtest run', and results of vllm"
                     + " bench serve, sglang.bench_serving, aiperf and guidellm, tables as CSV or Markdown, and"
                     + " phases of a benchmark log; of one file it shows how far repetitions lie apart.",
-            "Exit code 1 when a metric became worse than --fail-on-regression allows or an expectation was"
-                    + " missed; 3 when one of these is undecided, or when a file lacks a metric that"
-                    + " --fail-on-regression needs."
+            "Exit code 1 when a metric became worse than --fail-on-regression allows or an expectation was missed; 3"
+                    + " when one of these is undecided, or when a file lacks a metric that --fail-on-regression needs."
         },
         sortOptions = false)
 public final class LoadtestCompareCommand implements Callable<Integer> {
@@ -106,9 +105,8 @@ public final class LoadtestCompareCommand implements Callable<Integer> {
     @Option(
             names = "--expect",
             paramLabel = "TEXT|FILE",
-            description = "Expectation about the last file relative to the first, as"
-                    + " 'overhead(throughput)<=5%% @ 8..16', or a YAML file with a list of them;"
-                    + " repeatable.")
+            description = "Expectation about the last file relative to the first, as 'overhead(throughput)<=5%% @"
+                    + " 8..16', or a YAML file with a list of them; repeatable.")
     private List<String> expected = List.of();
 
     @Option(names = "--json", description = "One JSON document on standard output and nothing else.")

@@ -46,9 +46,8 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "doctor",
         description = {
-            "Checks that a load test can measure here: the engine, its flags and events, what its"
-                    + " answers report of cached tokens, this machine's client, clock, open files, shared"
-                    + " memory and GPUs.",
+            "Checks that a load test can measure here: the engine, its flags and events, what its answers report of"
+                    + " cached tokens, this machine's client, clock, open files, shared memory and GPUs.",
             "Sends three small requests. Exit code 1 when something is missing, 3 when it could not" + " be determined."
         },
         sortOptions = false)

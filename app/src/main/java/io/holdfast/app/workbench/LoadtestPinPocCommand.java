@@ -57,9 +57,8 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "pin-poc",
         description = {
-            "Runs the pin benchmark: A/A, normal and reversed order at 32 and 64 requests under way, and the"
-                    + " normal order three times more; 128 requests of one system prompt each. Leaves eight"
-                    + " files in --out.",
+            "Runs the pin benchmark: A/A, normal and reversed order at 32 and 64 requests under way, and the normal"
+                    + " order three times more; 128 requests of one system prompt each. Leaves eight files in --out.",
             "One pair of each order cannot give a verdict; with --pairs 4 or more each concurrency has one. The"
                     + " server's cache is emptied before every leg: use one that serves nobody else."
         },
@@ -94,9 +93,8 @@ final class LoadtestPinPocCommand implements Callable<Integer> {
     @Option(
             names = "--journals",
             paramLabel = "FOLDER",
-            description = "Folder for a journal of each step, with every request. A finished step does not run"
-                    + " again, so the same command continues a stopped benchmark (default: the name of --out"
-                    + " with .journals).")
+            description = "Folder for a journal of each step, with every request. A finished step does not run again,"
+                    + " so the same command continues a stopped benchmark (default: the name of --out with .journals).")
     private @Nullable Path journals;
 
     @Option(
@@ -121,8 +119,7 @@ final class LoadtestPinPocCommand implements Callable<Integer> {
             split = ",",
             description = "Steps of the benchmark before it had controls, one pair in the normal order each:"
                     + " single-run, concurrency (4 to 64 at a time), memory (0.05 to 0.40 for {mem-fraction} in"
-                    + " --server-command); leaves single_run.json, concurrency_sweep.json,"
-                    + " memory_pressure_sweep.json.")
+                    + " --server-command); leaves single_run.json, concurrency_sweep.json, memory_pressure_sweep.json.")
     private List<String> also = List.of();
 
     @Option(
@@ -181,8 +178,7 @@ final class LoadtestPinPocCommand implements Callable<Integer> {
     @Option(
             names = "--bare-bodies",
             description = "Send exactly the original benchmark's requests: bodies with its fields only, and warm-ups"
-                    + " that are not streamed and may take 60 s. Answers then do not report cached"
-                    + " tokens.")
+                    + " that are not streamed and may take 60 s. Answers then do not report cached tokens.")
     private boolean bare;
 
     @Option(

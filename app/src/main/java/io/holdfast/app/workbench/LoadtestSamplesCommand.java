@@ -26,9 +26,8 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "samples",
         description = {
-            "Shows the samples that --sample took during the legs of a run: GPUs, the server's process,"
-                    + " kvcached's segments; each value by leg, or by step of a leg. Values that no source"
-                    + " reported are left out."
+            "Shows the samples that --sample took during the legs of a run: GPUs, the server's process, kvcached's"
+                    + " segments; each value by leg, or by step of a leg. Values that no source reported are left out."
         },
         sortOptions = false)
 public final class LoadtestSamplesCommand implements Callable<Integer> {

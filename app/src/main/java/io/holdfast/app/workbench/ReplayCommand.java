@@ -114,11 +114,10 @@ public final class ReplayCommand implements Callable<Integer> {
             names = "--trace",
             required = true,
             paramLabel = "FILE",
-            description = "Requests as Mooncake publishes them: JSON lines with timestamp, input_length,"
-                    + " output_length and hash_ids, one for each 512 tokens; or CSV with the header"
-                    + " time,prefix,tokens, such as 12.5,system/chat-7,1800/420; or a recording by 'holdfast"
-                    + " observe --record', for which requests that differ early are listed too. Each may be"
-                    + " gzipped.")
+            description = "Requests as Mooncake publishes them: JSON lines with timestamp, input_length, output_length"
+                    + " and hash_ids, one for each 512 tokens; or CSV with the header time,prefix,tokens, such as"
+                    + " 12.5,system/chat-7,1800/420; or a recording by 'holdfast observe --record', for which requests"
+                    + " that differ early are listed too. Each may be gzipped.")
     private Path trace = Path.of("");
 
     @Option(
@@ -137,10 +136,9 @@ public final class ReplayCommand implements Callable<Integer> {
             names = "--policy",
             paramLabel = "NAME",
             defaultValue = "HOLDFAST",
-            description = "lru; optimum, which knows the future; holdfast; freq, which is holdfast with the"
-                    + " number of recent uses as a block's score. Other evictions in the engine: slru (a block"
-                    + " found once is protected), lfu (the block used least often goes first) (default:"
-                    + " holdfast).")
+            description = "lru; optimum, which knows the future; holdfast; freq, which is holdfast with the number of"
+                    + " recent uses as a block's score. Other evictions in the engine: slru (a block found once is"
+                    + " protected), lfu (the block used least often goes first) (default: holdfast).")
     private Policy policy = Policy.HOLDFAST;
 
     @Option(
@@ -166,11 +164,10 @@ public final class ReplayCommand implements Callable<Integer> {
             paramLabel = "WHAT",
             defaultValue = "PLAIN",
             description = "plain: a cache of blocks with LRU eviction, where no request waits. sglang or vllm: the"
-                    + " engine's own rules in virtual time (radix tree or block pool, chunks, admission,"
-                    + " retraction, running requests that hold their blocks), announced by events as with"
-                    + " --emit; several times slower. sglang is the branch with pin_blocks, or with"
-                    + " --backend session the release with sessions. vllm can hold nothing, so it needs"
-                    + " --policy lru (default: plain).")
+                    + " engine's own rules in virtual time (radix tree or block pool, chunks, admission, retraction,"
+                    + " running requests that hold their blocks), announced by events as with --emit; several times"
+                    + " slower. sglang is the branch with pin_blocks, or with --backend session the release with"
+                    + " sessions. vllm can hold nothing, so it needs --policy lru (default: plain).")
     private Rules rules = Rules.PLAIN;
 
     @Option(

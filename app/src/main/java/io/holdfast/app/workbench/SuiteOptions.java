@@ -76,10 +76,9 @@ final class SuiteOptions {
     @Option(
             names = "--api",
             paramLabel = "NAME",
-            description = "${COMPLETION-CANDIDATES}: OpenAI's completions by text, its chat, its completions by"
-                    + " token ids, or SGLang's own route (default: tokens for SGLang and vLLM, so that prompts"
-                    + " have exactly the planned length; completions for others; chat for presets that need"
-                    + " meaningful text).")
+            description = "${COMPLETION-CANDIDATES}: OpenAI's completions by text, its chat, its completions by token"
+                    + " ids, or SGLang's own route (default: tokens for SGLang and vLLM, so that prompts have exactly"
+                    + " the planned length; completions for others; chat for presets that need meaningful text).")
     private @Nullable Api api;
 
     @Mixin
@@ -107,9 +106,8 @@ final class SuiteOptions {
     @Option(
             names = "--warmup-requests",
             paramLabel = "N",
-            description = "Number of short requests after each start of the server; they count in no figure"
-                    + " (default: the preset's). With 0 a server that already runs gets only the requests of"
-                    + " the load.")
+            description = "Number of short requests after each start of the server; they count in no figure (default:"
+                    + " the preset's). With 0 a server that already runs gets only the requests of the load.")
     private @Nullable Integer warmUps;
 
     @Option(

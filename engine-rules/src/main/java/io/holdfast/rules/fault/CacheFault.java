@@ -39,8 +39,7 @@ public sealed interface CacheFault extends Fault {
         static final FaultKind KIND = new FaultKind(
                 "auto-unpin",
                 List.of(Argument.whole("REQUESTS", 1, 1_000_000).or("100")),
-                "At every REQUESTS-th request the engine takes one pin off every block on its own and reports"
-                        + " nothing.",
+                "At every REQUESTS-th request the engine takes one pin off every block on its own and reports nothing.",
                 "The scheduler of SGLang's pin branch, which does this once when a waiting request does not fit, with"
                         + " no word to whoever pinned.",
                 values -> new AutoUnpin(values.whole(0)));

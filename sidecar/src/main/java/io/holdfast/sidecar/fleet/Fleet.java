@@ -393,8 +393,7 @@ final class Fleet {
                                         done.pending());
                             } else if (done.pending() > 0) {
                                 LOG.warn(
-                                        "Engine {} did not release {} holds; the ledger keeps them for the next"
-                                                + " start.",
+                                        "Engine {} did not release {} holds; the ledger keeps them for the next start.",
                                         engine.id(),
                                         done.pending());
                             }

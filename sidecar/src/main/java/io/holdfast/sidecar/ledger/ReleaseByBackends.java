@@ -151,9 +151,8 @@ final class ReleaseByBackends implements AutoCloseable {
 
     private String mend(List<Left> left) {
         if (store.unwritable().isPresent()) {
-            return "The ledger " + store.file() + " cannot be written: free space on its disk or mend its"
-                    + " permissions. If everything in it was released, delete it, or the next start releases it"
-                    + " once more.";
+            return "The ledger " + store.file() + " cannot be written: free space on its disk or mend its permissions."
+                    + " If everything in it was released, delete it, or the next start releases it once more.";
         }
         if (left.stream()
                 .noneMatch(each -> EngineConfig.EngineType.allBackends()
@@ -231,8 +230,7 @@ final class ReleaseByBackends implements AutoCloseable {
                 : Optional.of(new Refusal(
                         "the engine has " + caches + " caches (data-parallel ranks), and an unpin that reaches one"
                                 + " without the pin can end it: only who follows their events may ask for it",
-                        "Start the sidecar, which follows them and releases first; or restart the engine and"
-                                + " delete "
+                        "Start the sidecar, which follows them and releases first; or restart the engine and delete "
                                 + store.file() + "."));
     }
 

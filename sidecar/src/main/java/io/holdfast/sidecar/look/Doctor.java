@@ -136,8 +136,7 @@ public final class Doctor {
                 .orElseGet(() -> Finding.missing(
                         "key",
                         "The engine asks for a key" + where,
-                        "--api-key-env VARIABLE, which has it; in the sidecar's configuration"
-                                + " engines.ID.apiKeyEnv")));
+                        "--api-key-env VARIABLE, which has it; in the sidecar's configuration engines.ID.apiKeyEnv")));
     }
 
     /** Looks at something, unless the route that tells of it asks for a key first. */
