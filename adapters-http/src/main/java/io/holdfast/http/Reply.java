@@ -37,7 +37,7 @@ public sealed interface Reply {
          * one.
          */
         public String wantedKey(String path) {
-            return "The engine asks for a key that it was not given (HTTP " + status + " at " + path
+            return "The engine needs a key, and a valid one was not sent (HTTP " + status + " at " + path
                     + "): engines.ID.apiKeyEnv names the environment variable that has it.";
         }
     }

@@ -78,7 +78,7 @@ public final class TokenizeRoute {
                     + " tokens, or hold by example: POST …/examples.");
         }
         if (status == 404) {
-            return cannot("The engine does not serve the model that is asked for (" + said + ").");
+            return cannot("The engine does not serve the requested model (" + said + ").");
         }
         if (answer.wantsKey()) {
             return cannot(answer.wantedKey(PATH));

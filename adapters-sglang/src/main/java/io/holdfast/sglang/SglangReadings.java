@@ -33,7 +33,7 @@ public final class SglangReadings {
     private static final String RUNNING = "sglang:num_running_reqs";
     private static final String WAITING = "sglang:num_queue_reqs";
     private static final String USED = "sglang:num_used_tokens";
-    private static final String NEVER_REPORTED = "SGLang does not tell it";
+    private static final String NEVER_REPORTED = "SGLang does not report it";
     private static final String NO_METRICS = "/metrics is not served: start the engine with --enable-metrics.";
 
     /** Answer of {@code /server_info}, and the time at which it was read. */

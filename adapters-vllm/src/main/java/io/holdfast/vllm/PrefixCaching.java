@@ -59,7 +59,7 @@ public final class PrefixCaching {
     private static Capabilities judge(List<Sample> caches) {
         if (caches.isEmpty()) {
             return new Capabilities(
-                    false, METRICS + " has no " + CONFIG + ", which tells whether the engine caches prefixes.");
+                    false, METRICS + " has no " + CONFIG + ", which shows whether the engine caches prefixes.");
         }
         if (caches.size() > 1) {
             return new Capabilities(

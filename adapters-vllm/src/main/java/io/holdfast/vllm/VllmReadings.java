@@ -103,7 +103,7 @@ public final class VllmReadings {
 
     private static EngineReadings readings(MetricsText metrics, Reading context, long now) {
         List<Sample> caches = metrics.samples(CONFIG);
-        return EngineReadings.unknownBut("vLLM does not tell it")
+        return EngineReadings.unknownBut("vLLM does not report it")
                 .capacityTokens(capacity(caches, now))
                 .blockTokens(blockTokens(caches, now))
                 .contextTokens(context)
@@ -133,12 +133,13 @@ public final class VllmReadings {
         for (Sample cache : caches) {
             OptionalDouble capacity = tokens(cache);
             if (capacity.isEmpty()) {
-                return Reading.unknown("The engine has not told num_gpu_blocks and block_size in " + CONFIG + " yet.");
+                return Reading.unknown(
+                        "The engine has not reported num_gpu_blocks and block_size in " + CONFIG + " yet.");
             }
             tokens += capacity.getAsDouble();
         }
         return caches.isEmpty()
-                ? Reading.unknown(METRICS + " has no " + CONFIG + ", which tells the size of the cache.")
+                ? Reading.unknown(METRICS + " has no " + CONFIG + ", which shows the size of the cache.")
                 : Reading.known(tokens, METRICS + " " + CONFIG + " (num_gpu_blocks - 1) x block_size", now);
     }
 

@@ -33,7 +33,7 @@ import picocli.CommandLine.Spec;
 /** Did holding help, by how much, or can this data not tell? */
 @Command(
         name = LoadtestCommand.NAME,
-        description = "Did holding help, by how much, or can this data not tell?",
+        description = "Measures whether holding helps, and by how much, or reports that the data cannot show it.",
         synopsisSubcommandLabel = "COMMAND",
         subcommands = {
             LoadtestAaCommand.class,

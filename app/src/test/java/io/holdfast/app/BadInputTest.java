@@ -96,7 +96,7 @@ class BadInputTest {
                         + " answer;",
                 "loadtest run|No engine is named; write its address, as --engine http://127.0.0.1:30000.",
                 "loadtest run --engine nosuch --hold none|--engine is 'nosuch'; write an address such as",
-                "loadtest run --engine http://127.0.0.1:1|What holds the prefix in pinned legs is not said; write"
+                "loadtest run --engine http://127.0.0.1:1|Nothing is named that holds the prefix in pinned legs; write"
                         + " --hold session,",
                 "loadtest run --engine http://127.0.0.1:1 --hold sidecar|write both --sidecar and --engine-id.",
                 "loadtest run --engine http://127.0.0.1:1 --hold keep-warm --touch-every 32|--touch-every is 32, and a"

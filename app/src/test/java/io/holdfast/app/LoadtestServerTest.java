@@ -261,7 +261,7 @@ class LoadtestServerTest {
     void serverThatEndsByItself_isToldWithWhatItSaidLast() {
         CommandRun told = aa("echo no GPU here; exit 3");
         assertThat(told.badInput())
-                .contains("The server's command ended by itself with exit code 3 (no GPU here)")
+                .contains("The server's command ended on its own with exit code 3 (no GPU here)")
                 .contains("aa.jsonl.server.log has what it wrote");
     }
 

@@ -66,7 +66,7 @@ class SidecarProcessTest {
 
             write(engine("a", 9) + ", b: {share: 7}");
             child.signal("HUP");
-            sidecar.await("/readyz", answer -> answer.text().contains("the configuration is not taken: "));
+            sidecar.await("/readyz", answer -> answer.text().contains("the new configuration is rejected: "));
             assertThat(sidecar.get("/api/v1/engines/b").status()).isEqualTo(200);
 
             CommandRun told = child.stop();
@@ -112,7 +112,7 @@ class SidecarProcessTest {
                 Http sidecar = new Http(served(child))) {
             assertThat(sidecar.get("/livez").status()).isEqualTo(200);
             CommandRun told = child.stop();
-            assertThat(told.out()).as(told.toString()).contains("lets go of what it holds, and ends");
+            assertThat(told.out()).as(told.toString()).contains("releases its holds and ends");
         }
     }
 
@@ -248,7 +248,7 @@ class SidecarProcessTest {
         try (Child sound =
                 Child.start(Map.of("MY_KEY", "k"), "sidecar", "--check-config", "--config", file.toString())) {
             assertThat(sound.ends())
-                    .isEqualTo(new CommandRun(ExitCode.OK, file + " is sound." + System.lineSeparator(), ""));
+                    .isEqualTo(new CommandRun(ExitCode.OK, file + " is valid." + System.lineSeparator(), ""));
         }
     }
 
@@ -289,7 +289,7 @@ class SidecarProcessTest {
                 CommandRun told = child.stop();
 
                 assertThat(told.code()).isEqualTo(TERMINATED);
-                assertThat(told.out()).contains("lets go of what it holds, and ends");
+                assertThat(told.out()).contains("releases its holds and ends");
             }
         } finally {
             vertx.close().toCompletionStage().toCompletableFuture().join();

@@ -337,7 +337,7 @@ public final class Controller {
                 holds.fail(answer, refusal.get());
                 return;
             }
-            Hold hold = holds.register(HoldOrigin.REQUESTED, events.withKnownTokens(request), "asked for");
+            Hold hold = holds.register(HoldOrigin.REQUESTED, events.withKnownTokens(request), "requested");
             holds.awaitDecision(hold.id(), answer, nowNanos + patience.toNanos());
             if (backends.chosen().traits().needs(Need.TOKENS)
                     && hold.request().tokens().isEmpty()) {

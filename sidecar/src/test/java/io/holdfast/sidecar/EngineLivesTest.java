@@ -191,7 +191,7 @@ class EngineLivesTest {
                                 engines: {demo: {type: %s, url: '%s', events: '%s', readingsMillis: 50}}
                                 """.formatted(state, type, emulator.uri(), emulator.eventsEndpoint()), "test.yaml"));
                 SidecarClient client = new SidecarClient(sidecar.uri())) {
-            String mend = "The engine asks for a key that it was not given (HTTP 401 at " + route
+            String mend = "The engine needs a key, and a valid one was not sent (HTTP 401 at " + route
                     + "): engines.ID.apiKeyEnv names the environment variable that has it.";
 
             Http.Answer ready = Eventually.see(

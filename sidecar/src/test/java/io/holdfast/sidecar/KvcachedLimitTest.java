@@ -269,7 +269,7 @@ class KvcachedLimitTest {
         {"limit":"32M"}    | 409 | The engine holds 96 MiB and needs room for its largest request: the lowest limit now is 176 MiB.
         {"limit":"1T"}     | 400 | The limit is '1T'; write a number of bytes, or a size such as 8G, 512M or 1.5g.
         {"limit":[1]}      | 400 | The limit is no number and no text; write a number of bytes
-        {"limits":1}       | 400 | The field 'limits' is unknown; what can be asked for is limit.
+        {"limits":1}       | 400 | The field 'limits' is unknown; the only field is limit.
         {}                 | 400 | The limit is missing; write {"limit":"8G"}, or bytes.
         """)
     void requestThatCannotBe_isOneSentence(String body, int status, String sentence) {

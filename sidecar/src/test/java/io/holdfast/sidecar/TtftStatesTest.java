@@ -236,7 +236,7 @@ final class TtftStatesTest {
     void automaticHoldsInAmpleMemory_holdNothingAndSaySo() {
         try (Bed bed = new Bed(65_536, List.of(), "automaticHolds: true")) {
             JsonObject seen = bed.serveUntil(
-                    ttft -> ttft.getString("reason").contains("nothing was held that may be let go"),
+                    ttft -> ttft.getString("reason").contains("nothing was held that may be released"),
                     () -> recurring(bed));
             assertThat(seen.getString("state")).isEqualTo("unproven");
             assertThat(seen.getDouble("offSeconds")).isZero();

@@ -44,7 +44,7 @@ public final class FindingText {
         return (missing.isEmpty()
                         ? unknown.isEmpty()
                                 ? "Nothing that matters is missing."
-                                : "It could not be told whether all is there: " + unknown + "."
+                                : "Could not be determined: " + unknown + "."
                         : "Missing, and needed: " + missing + ".")
                 + (warnings.isEmpty() ? "" : " Could be better: " + warnings + ".");
     }

@@ -36,11 +36,12 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "doctor",
         description = {
-            "What a running SGLang or vLLM can do for Holdfast, what is missing, and the flag that mends it; and a"
-                    + " configuration of a sidecar for it. It reads only, unless --try lets it send one small request.",
+            "Reports what a running SGLang or vLLM can do for Holdfast, what is missing, and the flag that mends"
+                    + " it. Prints a sidecar configuration for it. It only reads, unless --try lets it send one"
+                    + " small request.",
             "With --for-load-test it checks that a load test can measure here; 'holdfast loadtest doctor' is the same.",
-            "Exit code 0: nothing that matters is missing, 1: something is, 2: nothing answers, 3: it could not be"
-                    + " told."
+            "Exit code 0: nothing that matters is missing, 1: something is, 2: nothing answers, 3: could not be"
+                    + " determined."
         },
         sortOptions = false)
 public class DoctorCommand implements Callable<Integer> {
@@ -77,8 +78,8 @@ public class DoctorCommand implements Callable<Integer> {
     @Option(
             names = "--wait",
             paramLabel = "TIME",
-            description = "How long to wait for events, at most 1m (default: 5s for events that come by themselves, 3s"
-                    + " for those of the small request before a load test).")
+            description = "Time to wait for events, at most 1m (default: 5s for events of other requests, 3s for those"
+                    + " of the small request before a load test).")
     private @Nullable String wait;
 
     @Option(

@@ -43,20 +43,20 @@ public final class MachineOptions {
             names = "--streams",
             paramLabel = "N",
             defaultValue = "64",
-            description = "Requests that the load will have under way at a time (default: ${DEFAULT-VALUE}).")
+            description = "Number of concurrent requests that the load will have (default: ${DEFAULT-VALUE}).")
     private int streams;
 
     @Option(
             names = "--shared-memory",
             paramLabel = "DIR",
             defaultValue = "/dev/shm",
-            description = "Where shared memory is mounted (default: ${DEFAULT-VALUE}).")
+            description = "Mount point of shared memory (default: ${DEFAULT-VALUE}).")
     private Path sharedMemory = Path.of("/dev/shm");
 
-    @Option(names = "--require-idle-gpu", description = "Exit code 1 where another process computes on a GPU.")
+    @Option(names = "--require-idle-gpu", description = "Exit with 1 if another process computes on a GPU.")
     private boolean requireIdleGpu;
 
-    @Option(names = "--tools", paramLabel = "DIR", description = "Where nvidia-smi is looked for in place of PATH.")
+    @Option(names = "--tools", paramLabel = "DIR", description = "Folder with nvidia-smi (default: PATH is searched).")
     private @Nullable Path tools;
 
     public MachineOptions() {}

@@ -130,7 +130,7 @@ final class Renewals<P> {
                 end(each.getKey());
                 then.lost(
                         each.getKey(),
-                        "it could not be renewed in time, and ends by itself "
+                        "it could not be renewed in time, and ends automatically "
                                 + term.traits().endsAfter().toSeconds() + " s after its last renewal or use: "
                                 + term.trouble);
             } else {

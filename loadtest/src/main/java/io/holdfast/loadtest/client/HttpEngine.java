@@ -139,12 +139,12 @@ public final class HttpEngine implements EngineUnderTest {
         tokensOfAWord = told.orElse(1);
         return Optional.of(
                 told.isEmpty()
-                        ? "Lengths of prompts are in words: the server has no /tokenize that would tell how many"
-                                + " tokens it makes of one."
+                        ? "Lengths of prompts are in words: the server has no /tokenize that would show how many"
+                                + " tokens a word has."
                         : String.format(
                                 Locale.ROOT,
-                                "The server makes %.2f tokens of a word, by its /tokenize; texts have as many words as"
-                                        + " come to the lengths that are asked for.",
+                                "A word has %.2f tokens, by the server's /tokenize; texts have as many words as"
+                                        + " give the planned lengths.",
                                 tokensOfAWord));
     }
 

@@ -65,7 +65,7 @@ public final class EngineLink implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(EngineLink.class);
     private static final int LEAVE_SECONDS = 2;
     private static final int OUTCOME_SECONDS = 2;
-    private static final String PAUSE = "everything was let go by one call; only resume lifts that";
+    private static final String PAUSE = "everything was released by one call; only resume ends the pause";
 
     private volatile EngineConfig config;
     private final FileLedgerStore store;
@@ -319,7 +319,7 @@ public final class EngineLink implements AutoCloseable {
         Optional<String> pending = emergency.pending(hold.id());
         return hold.abandoned(
                 pending.isPresent(),
-                "let go of after a fault of the sidecar (" + why + ")"
+                "released after a fault of the sidecar (" + why + ")"
                         + pending.map(what -> "; " + what).orElse(""));
     }
 
@@ -530,7 +530,7 @@ public final class EngineLink implements AutoCloseable {
 
     /** Holds nothing new and keeps what is held, before {@link #resume}; answered with whether it was not paused before. */
     public CompletionStage<Boolean> keepHolding() {
-        return inOffice(() -> controller.keepHolding("asked for by one call; only resume lifts that"));
+        return inOffice(() -> controller.keepHolding("requested by one call; only resume ends the pause"));
     }
 
     /** Decides and does not act, or acts again; answered with whether that was not so before. */

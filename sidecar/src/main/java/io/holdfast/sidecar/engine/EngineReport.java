@@ -50,11 +50,11 @@ public final class EngineReport {
             events.trouble().ifPresent(reasons::add);
         }
         if (link.capabilities().isEmpty()) {
-            reasons.add("what its backend " + link.backendName() + " can do is not known: "
+            reasons.add("it is not known what its backend " + link.backendName() + " can do: "
                     + silence().orElse("the engine has not answered that yet"));
         }
         if (binding.engine().isEmpty()) {
-            reasons.add("which engine it is is not known: " + binding.silence());
+            reasons.add("the engine's identity is not known: " + binding.silence());
         }
         // Whatever a person has to mend.
         binding.foreignPins()
@@ -69,8 +69,8 @@ public final class EngineReport {
         }
         if (pins.refused() > 0) {
             reasons.add(
-                    pins.refused() + " pins cannot be released, since the engine refuses the unpin: its log line says"
-                            + " why, a key as a rule");
+                    pins.refused() + " pins cannot be released, since the engine refuses the unpin; the log says why,"
+                            + " usually a missing key");
         }
         return reasons;
     }
@@ -96,7 +96,7 @@ public final class EngineReport {
         notes.add(link.view().automatic().why());
         link.view().paused().ifPresent(notes::add);
         if (link.view().dryRun()) {
-            notes.add("decides, and asks the engine for nothing: dry run, switched on through the API");
+            notes.add("dry run, switched on through the API: plans are made, nothing is sent to the engine");
         }
         link.view().alarms().forEach(alarm -> notes.add(alarm.sentence()));
         notes.addAll(lasting.notes());

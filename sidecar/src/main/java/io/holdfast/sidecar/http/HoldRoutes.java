@@ -177,16 +177,16 @@ final class HoldRoutes implements HttpApi.Routes {
     /** The hold's own reason says whether its unpin is repeated; there are unpins that never are. */
     private static String refused(EngineLink engine, HoldView hold) {
         return "Hold " + hold.id() + " is not released (" + hold.reason() + "); "
-                + (engine.endsByItself(hold.id()) ? "it ends by itself." : "the ledger keeps it until it is.");
+                + (engine.endsByItself(hold.id()) ? "it ends automatically." : "the ledger keeps it until it is.");
     }
 
     /** Returns the sentence for an unpin without an answer: the controller repeats it while it runs. */
     private String unanswered(EngineLink engine) {
         String fault = thread.fault(engine.controller());
         return fault.isEmpty()
-                ? "The engine has not let go within " + UNPIN_SECONDS + " s; it is asked again until it does."
-                : "The engine has not let go within " + UNPIN_SECONDS + " s and is not asked again (" + fault
-                        + "); the ledger keeps what is pinned for the next start.";
+                ? "The engine has not released it within " + UNPIN_SECONDS + " s; it is asked again until it does."
+                : "The engine has not released it within " + UNPIN_SECONDS + " s and is not asked again (" + fault
+                        + "); the ledger keeps the pin for the next start.";
     }
 
     private void releaseAll(RoutingContext context) {

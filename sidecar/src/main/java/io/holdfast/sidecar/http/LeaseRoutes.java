@@ -27,8 +27,8 @@ final class LeaseRoutes implements HttpApi.Routes {
     static final String NOT_WRITTEN =
             "It is not in the state directory, so that a restart of the sidecar would end it; its log says why.";
     static final String UNSEEN =
-            "Requests that store something prolong it; one whose whole prompt is in the cache stores nothing and is not"
-                    + " seen, so whoever sends it can report it by POST …/hints.";
+            "Only requests that store something are seen and prolong it. A request whose whole prompt is in the"
+                    + " cache stores nothing; its sender can report it by POST …/hints.";
 
     private final HttpApi api;
 

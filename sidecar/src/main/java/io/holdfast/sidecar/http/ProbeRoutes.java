@@ -70,7 +70,7 @@ final class ProbeRoutes implements HttpApi.Routes {
                 why.forEach(reason -> reasons.add("engine " + engine.id() + ": " + reason));
                 engine.report().notes().forEach(note -> notes.add("engine " + engine.id() + ": " + note));
             } else if (!why.isEmpty()) {
-                reasons.add("an engine is not ready; whoever may read can read why");
+                reasons.add("an engine is not ready; callers who may read see why");
             }
         }
         operations
@@ -78,7 +78,7 @@ final class ProbeRoutes implements HttpApi.Routes {
                 .forEach((id, why) -> reasons.add(
                         mayRead
                                 ? "engine " + id + " is not looked after: " + why
-                                : "an engine is not ready; whoever may read can read why"));
+                                : "an engine is not ready; callers who may read see why"));
         JsonObject said = new JsonObject()
                 .put("ready", reasons.isEmpty())
                 .put("reasons", new JsonArray(reasons))

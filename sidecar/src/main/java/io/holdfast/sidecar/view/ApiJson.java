@@ -40,7 +40,7 @@ import java.util.OptionalDouble;
 
 /** The JSON of the HTTP API. */
 public final class ApiJson {
-    static final String WITHHELD = "; whoever may act can read why";
+    static final String WITHHELD = "; callers who may act see why";
 
     private ApiJson() {}
 
@@ -182,7 +182,7 @@ public final class ApiJson {
 
     static String withheld(HoldView hold) {
         return switch (hold.state()) {
-                    case REQUESTED -> "asked for and not held yet";
+                    case REQUESTED -> "requested and not held yet";
                     case HELD -> "held";
                     case EXPIRING -> "being released";
                     case RELEASED -> "released";
@@ -211,8 +211,8 @@ public final class ApiJson {
                 .put("prefixes", array(prefixes))
                 .put(
                         "note",
-                        "Seen are requests that stored something; one whose whole prompt was in the cache stores"
-                                + " nothing.");
+                        "Only requests that stored something are seen. A request whose whole prompt was in the"
+                                + " cache stores nothing.");
     }
 
     /** Adds the source of a hold, for readers who may see texts of prompts. */

@@ -441,7 +441,7 @@ public record EngineOverview(
         }
         if (!view.automatic().on()) {
             return Optional.of(
-                    "nobody asked for a hold, and " + view.automatic().why());
+                    "nobody requested a hold, and " + view.automatic().why());
         }
         Optional<Plan.Line> first = view.lastPlan().lines().stream()
                 .filter(line -> line.action() == Plan.Action.WAIT)

@@ -54,7 +54,7 @@ class EngineLinkTest {
         assertThat(hold)
                 .failsWithin(Duration.ofMinutes(1))
                 .withThrowableOfType(ExecutionException.class)
-                .withMessageContaining("only resume lifts that");
+                .withMessageContaining("only resume ends the pause");
 
         CompletableFuture<Boolean> resumed = engine.resume().toCompletableFuture();
         poll();

@@ -130,8 +130,8 @@ class DoctorTest {
             assertThat(found.backend()).isEqualTo("keep_warm");
             assertThat(found.why())
                     .contains("Automatic holds are on by default")
-                    .endsWith(" But nothing is held automatically before the engine's events are there: they tell what"
-                            + " requests share and lose.");
+                    .endsWith(" But nothing is held automatically before the engine's events arrive, which show"
+                            + " what requests share and lose.");
         }
     }
 

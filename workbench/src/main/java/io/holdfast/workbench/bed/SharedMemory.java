@@ -88,7 +88,7 @@ final class SharedMemory {
                                     isOn(variables.getOrDefault("KVCACHED_AUTOPATCH", ""))
                                             ? "look into the server's log for the line of the patch"
                                             : "KVCACHED_AUTOPATCH=1 beside ENABLE_KVCACHED=true")
-                            : Finding.note("kvcached", "not seen: no segment in " + folder + ", and none asked for"));
+                            : Finding.note("kvcached", "not seen: no segment in " + folder + ", and none requested"));
         }
         silent.forEach(file -> findings.add(stale(file)));
         return findings;
