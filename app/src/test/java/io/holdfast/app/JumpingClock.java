@@ -13,8 +13,10 @@ import java.time.Instant;
  */
 final class JumpingClock implements RunClock {
     private static final long LEAST_JUMP = Duration.ofMillis(100).toNanos();
-    /** Half of what a client may stand still. */
-    private static final long LONGEST_PAUSE = Duration.ofMillis(50).toNanos();
+    /** So short that what lies between a request's turn and its sending comes to less than any limit of a run. */
+    private static final long LONGEST_PAUSE = Duration.ofMillis(1).toNanos();
+
+    private static final long LONGEST_SLEEP = Duration.ofMillis(50).toNanos();
 
     private final Thread jumps;
     private final Instant began = Instant.now();
@@ -39,7 +41,7 @@ final class JumpingClock implements RunClock {
             jumpTo(deadlineNanos);
         }
         for (long left = deadlineNanos - nanos(); left > 0; left = deadlineNanos - nanos()) {
-            sleep(Math.min(left, LONGEST_PAUSE));
+            sleep(Math.min(left, LONGEST_SLEEP));
         }
     }
 
@@ -49,7 +51,9 @@ final class JumpingClock implements RunClock {
 
     @Override
     public void sleep(long nanos) {
+        long until = nanos() + nanos;
         RunClock.system().sleep(nanos);
+        jumpTo(until);
     }
 
     @Override
