@@ -52,6 +52,7 @@ class ArchitectureTest {
     void read() {
         ours = new ClassFileImporter()
                 .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
+                .withImportOption(location -> !location.contains("-tests.jar"))
                 .importPackages("io.holdfast");
     }
 

@@ -16,6 +16,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -298,26 +299,33 @@ class BadInputTest {
                         + "; make it first.");
     }
 
+    /** Those that come furthest before they refuse: a log is set up, a port is asked for, a server is asked. */
     @Test
     void processOfItsOwn_saysNothingElse() throws IOException {
-        Path wrong = config(0, NOBODY, "shared: 0.5");
         try (ServerSocket other = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            String number = Integer.toString(other.getLocalPort());
-            for (String[] args : List.of(
-                    sidecar(wrong),
-                    sidecar(folder.resolve("nosuch")),
+            saysNothingElse(
                     sidecar(config(other.getLocalPort(), NOBODY, "")),
-                    new String[] {"emulate", "--port", number},
-                    new String[] {"emulate", "--capacity-tokens", "-16"},
-                    loadTest(NOBODY, NOBODY, "main"),
-                    new String[] {
-                        "loadtest", "analyze", folder.resolve("nosuch").toString()
-                    },
-                    new String[] {"doctor", "--engine", NOBODY},
-                    new String[] {"observe", "--engine", NOBODY})) {
-                CommandRun told = Child.tells(args);
-                assertThat(told.badInput()).isEqualTo(CommandRun.by(args).badInput());
-            }
+                    new String[] {"emulate", "--port", Integer.toString(other.getLocalPort())},
+                    loadTest(NOBODY, NOBODY, "main"));
+        }
+    }
+
+    @Test
+    @Tag("deep")
+    void furtherProcessOfItsOwn_saysNothingElse() throws IOException {
+        saysNothingElse(
+                sidecar(config(0, NOBODY, "shared: 0.5")),
+                sidecar(folder.resolve("nosuch")),
+                new String[] {"emulate", "--capacity-tokens", "-16"},
+                new String[] {"loadtest", "analyze", folder.resolve("nosuch").toString()},
+                new String[] {"doctor", "--engine", NOBODY},
+                new String[] {"observe", "--engine", NOBODY});
+    }
+
+    private static void saysNothingElse(String[]... commands) throws IOException {
+        for (String[] args : commands) {
+            assertThat(Child.tells(args).badInput())
+                    .isEqualTo(CommandRun.by(args).badInput());
         }
     }
 

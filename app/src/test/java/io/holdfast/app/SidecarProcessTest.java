@@ -240,7 +240,7 @@ class SidecarProcessTest {
     void check_saysWhatIsMissingOnThisMachine() throws IOException {
         Path file = write("a: {type: sglang, url: '" + NOBODY + "', apiKeyEnv: MY_KEY}");
 
-        assertThat(Child.tells("sidecar", "--check-config", "--config", file.toString())
+        assertThat(CommandRun.by("sidecar", "--check-config", "--config", file.toString())
                         .badInput())
                 .isEqualTo(
                         "holdfast: The environment variable MY_KEY, which engines.a.apiKeyEnv names, is not set; set it"
@@ -258,12 +258,12 @@ class SidecarProcessTest {
                 .isEqualTo(
                         "holdfast: the sidecar needs --config FILE or --engine URL; 'holdfast sidecar --print-example'"
                                 + " prints a file to start from.");
-        assertThat(Child.tells("sidecar", "--set", "listen.port").badInput())
+        assertThat(CommandRun.by("sidecar", "--set", "listen.port").badInput())
                 .startsWith("holdfast: --set is 'listen.port'; write KEY=VALUE");
-        assertThat(Child.tells("sidecar", "--engine", NOBODY, "--log-format", "xml")
+        assertThat(CommandRun.by("sidecar", "--engine", NOBODY, "--log-format", "xml")
                         .badInput())
                 .isEqualTo("holdfast: --log-format is 'xml'; write auto or json or text.");
-        assertThat(Child.tells("sidecar", "--engine", NOBODY, "--log-level", "loud")
+        assertThat(CommandRun.by("sidecar", "--engine", NOBODY, "--log-level", "loud")
                         .badInput())
                 .startsWith("holdfast: --log-level is 'loud'; write ");
     }

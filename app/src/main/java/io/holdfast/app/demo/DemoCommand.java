@@ -2,6 +2,7 @@ package io.holdfast.app.demo;
 
 import io.holdfast.app.cli.CommandException;
 import io.holdfast.loadtest.journal.Statistic;
+import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.rules.fault.Fault;
 import java.nio.file.Path;
 import java.util.List;
@@ -25,6 +26,7 @@ import picocli.CommandLine.Spec;
         sortOptions = false)
 public final class DemoCommand implements Callable<Integer> {
     private final IntFunction<List<DemoScenario>> scenarios;
+    private final RunClock clock;
 
     @Spec
     private CommandSpec spec = CommandSpec.create();
@@ -94,12 +96,18 @@ public final class DemoCommand implements Callable<Integer> {
     private Optional<Path> out = Optional.empty();
 
     DemoCommand() {
-        this(cycles -> List.of(DemoScenario.pressure(cycles), DemoScenario.ample(cycles)));
+        this(cycles -> List.of(DemoScenario.pressure(cycles), DemoScenario.ample(cycles)), RunClock.system());
     }
 
-    /** With other scenarios than the usual ones; they are told the number of cycles. */
-    public DemoCommand(IntFunction<List<DemoScenario>> scenarios) {
+    /**
+     * Creates a demo of other scenarios than the usual ones.
+     *
+     * @param scenarios by the number of cycles
+     * @param clock measures, and waits out the slots of legs
+     */
+    public DemoCommand(IntFunction<List<DemoScenario>> scenarios, RunClock clock) {
         this.scenarios = scenarios;
+        this.clock = clock;
     }
 
     @Override
@@ -111,7 +119,8 @@ public final class DemoCommand implements Callable<Integer> {
                 spec.commandLine().getOut(),
                 spec.commandLine().getErr(),
                 json,
-                out.map(DemoFolder::create));
+                out.map(DemoFolder::create),
+                clock);
         return demo.run();
     }
 

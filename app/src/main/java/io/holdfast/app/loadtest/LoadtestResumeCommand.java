@@ -90,7 +90,7 @@ public final class LoadtestResumeCommand implements Callable<Integer> {
         PrintWriter beside = output.beside(spec.commandLine());
         String rest = ask.again() + commands.again() + started.again();
         return LoadtestBench.untilStopped(
-                spec.commandLine().getOut(),
+                spec.commandLine(),
                 beside,
                 output,
                 journal,

@@ -2,6 +2,7 @@ package io.holdfast.app.loadtest;
 
 import io.holdfast.app.cli.CommandException;
 import io.holdfast.app.cli.ExitCode;
+import io.holdfast.app.loadtest.LoadtestBench.Work;
 import io.holdfast.loadtest.analysis.RunStatus;
 import io.holdfast.loadtest.journal.JournalLines;
 import io.holdfast.loadtest.run.RunClock;
@@ -95,7 +96,8 @@ public final class LoadtestSweepCommand implements Callable<Integer> {
         OutputOptions output = OutputOptions.of(json);
         PrintWriter told = output.beside(spec.commandLine());
         SweepPlan its = plan;
-        return LoadtestBench.untilStopped(told, bench -> run(folder, its, levels, bench, output, told), () -> {
+        Work work = bench -> run(folder, its, levels, bench, output, told);
+        return LoadtestBench.untilStopped(spec.commandLine(), told, work, () -> {
             told.println("Go on with the same command and --resume --out " + StatusReport.quoted(folder.toString()));
             return ExitCode.STOPPED;
         });

@@ -114,14 +114,17 @@ final class OutputOptions {
         PrintWriter beside = beside(command);
         if (planOnly) {
             return LoadtestBench.untilStopped(
-                    beside, bench -> test.preview(file, bench, json, command.getOut()), () -> ExitCode.STOPPED);
+                    command,
+                    beside,
+                    bench -> test.preview(file, bench, json, command.getOut()),
+                    () -> ExitCode.STOPPED);
         }
         JournalOptions.checkFolder(file);
         Journal.refuseExisting(file);
         if (isBackground()) {
             return begin(command, file, journal.isNamed(), () -> Files.exists(file));
         }
-        return LoadtestBench.untilStopped(command.getOut(), beside, this, file, again, bench -> {
+        return LoadtestBench.untilStopped(command, beside, this, file, again, bench -> {
             Outcome outcome = test.run(file, bench, progress(command, bench.clock()), beside);
             beside.println("The journal is " + file + ".");
             beside.flush();

@@ -219,6 +219,7 @@ final class LoadtestPinPocCommand implements Callable<Integer> {
         }
         folder(kept);
         return LoadtestBench.untilStopped(
+                spec.commandLine(),
                 told,
                 bench -> {
                     plan(steps, sizes, told);

@@ -206,6 +206,7 @@ final class SuiteOptions {
         }
         try {
             return LoadtestBench.untilStopped(
+                    command,
                     output.beside(command),
                     bench -> asked(
                             job,
@@ -242,7 +243,7 @@ final class SuiteOptions {
             Api chosen = chosen(job, server, asked.model().on(http, Optional::empty), bench.clock());
             HttpSettings flushed = flush.on(http.withRoute(chosen.route));
             HttpSettings named = asked.model().on(flushed, () -> HttpEngine.firstModel(server, flushed, bench.clock()));
-            return bench.with(unit, named, (engine, environment) -> {
+            return bench.with(unit, named, engine -> {
                 if (warmUps != null && warmUps == 0) {
                     engine.withoutTrial();
                 }
