@@ -132,6 +132,9 @@ final class PlayedTouches {
     }
 
     private final class Sessions implements Backend {
+        private static final BackendTraits TRAITS =
+                BackendTraits.soft().needing(Need.TOKENS).withSilentRelease();
+
         @Override
         public String name() {
             return "session_hold";
@@ -139,7 +142,7 @@ final class PlayedTouches {
 
         @Override
         public BackendTraits traits() {
-            return BackendTraits.soft().needing(Need.TOKENS).withSilentRelease();
+            return TRAITS;
         }
 
         @Override
@@ -170,6 +173,9 @@ final class PlayedTouches {
     }
 
     private final class Priorities implements Backend {
+        private static final BackendTraits TRAITS =
+                BackendTraits.soft().needing(Need.TOKENS).withoutUnpin();
+
         @Override
         public String name() {
             return "priority_touch";
@@ -177,7 +183,7 @@ final class PlayedTouches {
 
         @Override
         public BackendTraits traits() {
-            return BackendTraits.soft().needing(Need.TOKENS).withoutUnpin();
+            return TRAITS;
         }
 
         @Override
@@ -207,6 +213,8 @@ final class PlayedTouches {
     private final class Leases implements Backend {
         private static final Duration TIME = Duration.ofSeconds(60);
         private static final Duration RENEWED = Duration.ofSeconds(20);
+        private static final BackendTraits TRAITS =
+                BackendTraits.soft().needing(Need.TOKENS).byCall().endingAfter(TIME, RENEWED);
 
         @Override
         public String name() {
@@ -215,7 +223,7 @@ final class PlayedTouches {
 
         @Override
         public BackendTraits traits() {
-            return BackendTraits.soft().needing(Need.TOKENS).byCall().endingAfter(TIME, RENEWED);
+            return TRAITS;
         }
 
         @Override

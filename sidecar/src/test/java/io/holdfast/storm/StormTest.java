@@ -69,7 +69,7 @@ final class StormTest {
     /** Where answers and events are lost more may be counted than there is, and never less. */
     @Test
     void whatNoCallTakesBack_isMostlyCountedExactly() {
-        int runs = DEEP ? 200 : 3;
+        int runs = DEEP ? 100 : 3;
         long exact = LongStream.range(0, runs)
                 .mapToObj(seed -> new Storm(StormVariant.PRIORITY_TOUCH, seed, true, false, 1).run())
                 .peek(result -> assertThat(result.failures()).isEmpty())
@@ -98,7 +98,7 @@ final class StormTest {
 
     @Test
     void stormsOfTwoRanks_stopNoneOfThem() {
-        List<Storm.Result> results = LongStream.range(0, DEEP ? 200 : 4)
+        List<Storm.Result> results = LongStream.range(0, DEEP ? 100 : 4)
                 .mapToObj(seed -> new Storm(seed, true, false, 2).run())
                 .toList();
         assertThat(results.stream().filter(result -> !result.failures().isEmpty()))
@@ -111,7 +111,7 @@ final class StormTest {
     @Test
     void stormWithoutHolds_hasNoFault() {
         List<String> failures = new ArrayList<>();
-        for (long seed = 0; seed < (DEEP ? 300 : 2); seed++) {
+        for (long seed = 0; seed < (DEEP ? 100 : 2); seed++) {
             failures.addAll(new Storm(seed, false).run().failures().values());
         }
         assertThat(failures).isEmpty();
