@@ -19,7 +19,7 @@ final class BlockTreeModelTest {
     /** For each naming. */
     private static final int SEEDS = DEEP ? 35 : 7;
 
-    private static final int STEPS = DEEP ? 3_000 : 600;
+    private static final int STEPS = DEEP ? 3_000 : 300;
     private static final int MOST_ATTEMPTS = 4_000;
 
     @ParameterizedTest
