@@ -49,7 +49,10 @@ class KvcachedLimitTest {
     private static final long STARTUP = 512 * MIB;
     private static final String QUICK = "coolDownSeconds: 1";
     private static final int PROMPTS = 6;
-    private static final int MOVES = "deep".equals(System.getProperty("holdfast.scale", "slice")) ? 100 : 4;
+    private static final boolean DEEP = "deep".equals(System.getProperty("holdfast.scale", "slice"));
+    private static final int MOVES = DEEP ? 100 : 4;
+    /** Each second one is of the other kind. */
+    private static final int KILLS = DEEP ? 20 : 2;
 
     @TempDir
     Path folder;
@@ -458,7 +461,7 @@ class KvcachedLimitTest {
     @Test
     void killAtAnyMomentOfAMove_leavesASafeLimit_thatTheNextKnows() throws IOException {
         Path config = Files.writeString(folder.resolve("holdfast.yaml"), yaml(QUICK));
-        for (int round = 0; round < 5; round++) {
+        for (int round = 0; round < KILLS; round++) {
             CompletableFuture<Http.Answer> answer;
             try (ChildSidecar child = ChildSidecar.start(config);
                     Http http = new Http(child.uri())) {

@@ -25,13 +25,20 @@ import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 
-/** What a sidecar finds out about its holds beside an emulated engine, as its API tells it. */
+/**
+ * What a sidecar finds out about its holds beside an emulated engine, as its API tells it. Each test mostly waits for windows
+ * to pass, so they wait together.
+ */
+@Execution(ExecutionMode.CONCURRENT)
 final class TtftStatesTest {
     /*
      * Engine and sidecar live by a clock that goes so many times as fast as the machine's, so that a window takes a second
      * or two. What the machine takes for itself weighs as many times more; so holds that help save a
-     * quarter of all prefill, those that harm double it, and a gain that is missed is one of a third: nothing here hangs on how busy the machine is.
+     * quarter of all prefill, those that harm double it, and a gain that is missed is one of a third: nothing here hangs on how busy
+     * the machine is.
      */
     private static final double PACE = 20;
     private static final int MOST_ROUNDS = 5_000;

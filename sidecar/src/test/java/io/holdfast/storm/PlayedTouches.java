@@ -209,7 +209,6 @@ final class PlayedTouches {
     private final class Leases implements Backend {
         private static final Duration TIME = Duration.ofSeconds(60);
         private static final Duration RENEWED = Duration.ofSeconds(20);
-
         @Override
         public String name() {
             return "lease";
@@ -217,7 +216,7 @@ final class PlayedTouches {
 
         @Override
         public BackendTraits traits() {
-            return BackendTraits.soft().needing(Need.TOKENS).byCall().endingAfter(TIME, RENEWED);
+            return TRAITS;
         }
 
         @Override
