@@ -2,7 +2,6 @@ package io.holdfast.storm;
 
 import io.holdfast.core.backend.Backend;
 import io.holdfast.core.backend.BackendTraits;
-import io.holdfast.core.backend.BackendTraits.Need;
 import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.backend.KeepWarmBackend;
 import io.holdfast.core.backend.Outcome;
@@ -209,6 +208,9 @@ final class PlayedTouches {
     private final class Leases implements Backend {
         private static final Duration TIME = Duration.ofSeconds(60);
         private static final Duration RENEWED = Duration.ofSeconds(20);
+        private static final BackendTraits TRAITS =
+                BackendTraits.soft().needing(Need.TOKENS).byCall().endingAfter(TIME, RENEWED);
+
         @Override
         public String name() {
             return "lease";
