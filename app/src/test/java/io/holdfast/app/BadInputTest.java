@@ -131,7 +131,7 @@ class BadInputTest {
                 "--engine http://[|'http://[' is no address, such as http://127.0.0.1:30000",
                 "--sidecar nosuch|--sidecar is 'nosuch'; write an address",
                 "--prefix-tokens 0|A workload needs at least 1 for its prefix tokens, not 0.",
-                "--rounds 3|--rounds is 3, and fewer than 4 can conclude nothing; write --rounds 4 or more, or",
+                "--rounds 3|--rounds is 3, and fewer than 4 cannot give a verdict; write --rounds 4 or more, or",
                 "--hold automatic --learn-cycles 0|--learn-cycles is 0, and what this arm holds it learns from",
                 "--learn-cycles -1|A leg learns for -1 cycles; use 0 or more.",
                 "--repeat-pairs -1|The pairs that may run again must be between 0 and 1000, not -1.",

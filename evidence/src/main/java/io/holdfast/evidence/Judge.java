@@ -261,17 +261,17 @@ public final class Judge {
     private Verdict shownByLatency(Complete of) {
         return give(
                 Finding.REAL,
-                "The switch changed the value by %s (%s %s), in both %s and beyond chance (p %s by Student's t, %s/%s"
-                        + " by permutation); it claims no hold, so no proof by cached tokens was required%s."
-                                .formatted(
-                                        Words.percent(of.effect),
-                                        ci(),
-                                        Words.percent(of.interval),
-                                        bothOrders(of),
-                                        Words.number(of.tPValue),
-                                        of.permutation.extreme(),
-                                        of.permutation.relabelings(),
-                                        of.naive),
+                ("The switch changed the value by %s (%s %s), in both %s and beyond chance (p %s by Student's t, %s/%s"
+                                + " by permutation); it claims no hold, so no proof by cached tokens was required%s.")
+                        .formatted(
+                                Words.percent(of.effect),
+                                ci(),
+                                Words.percent(of.interval),
+                                bothOrders(of),
+                                Words.number(of.tPValue),
+                                of.permutation.extreme(),
+                                of.permutation.relabelings(),
+                                of.naive),
                 Math.abs(of.orderBias) >= criteria.delta());
     }
 

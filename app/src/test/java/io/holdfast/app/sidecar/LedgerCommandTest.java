@@ -85,8 +85,7 @@ class LedgerCommandTest {
                 assertThat(shown.out())
                         .startsWith(state() + "\n\nmain: the engine at http://localhost:")
                         .contains("  In use by the sidecar at http://127.0.0.1:", "pin_blocks", "pinned")
-                        .contains("1 pin in 1 entry (1 pinned), 32 blocks at most (shared ones count more than"
-                                + " once).")
+                        .contains("1 pin in 1 entry (1 pinned), at most 32 blocks.")
                         .contains("That sidecar releases them; 'holdfast ledger release' asks it");
 
                 CommandRun released = run("ledger", "release", "--state", state().toString());

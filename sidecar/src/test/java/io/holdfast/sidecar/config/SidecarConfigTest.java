@@ -140,7 +140,7 @@ class SidecarConfigTest {
         {E}}}, listen: {allowedHosts: ['*']} | listen.allowedHosts[0] is '*'; write a name or an address
         {E}}}, listen: {allowedHosts: ['h:1']} | listen.allowedHosts[0] is 'h:1'; write a name or an address
         {E}}}, listen: {actTokenEnv: 'top secret'} | listen.actTokenEnv is not the name of an environment variable
-        {E}}}, listen: {readTokenEnv: R} | listen.readTokenEnv is 'R'; without actTokenEnv whoever reaches
+        {E}}}, listen: {readTokenEnv: R} | listen.readTokenEnv is 'R'; without actTokenEnv every caller that reaches
         {E}, share: -0.5}}            | engines.a.share is '-0.5'; write a number above 0 and at most 1
         {E}, share: 0}}               | engines.a.share is '0.0'; write a number above 0
         {E}, share: 1.01}}            | engines.a.share is '1.01'; write a number above 0 and at most 1
