@@ -2,6 +2,7 @@ package io.holdfast.storm;
 
 import io.holdfast.core.backend.Backend;
 import io.holdfast.core.backend.BackendTraits;
+import io.holdfast.core.backend.BackendTraits.Need;
 import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.backend.KeepWarmBackend;
 import io.holdfast.core.backend.Outcome;
