@@ -63,9 +63,15 @@ final class EndpointSocket implements BatchSequencer.ReplayRequester {
                     now));
         }
         byte[] topic = source.topic().getBytes(StandardCharsets.UTF_8);
-        byte[] subscribe = ByteBuffer.allocate(1 + topic.length).put(SUBSCRIBE).put(topic).array();
+        byte[] subscribe =
+                ByteBuffer.allocate(1 + topic.length).put(SUBSCRIBE).put(topic).array();
         this.subscriber = new PeerSocket(
-                selector, wakeup, PeerSocket.Type.SUB, source.endpoint(), List.of(subscribe), new PeerSocket.Listener() {
+                selector,
+                wakeup,
+                PeerSocket.Type.SUB,
+                source.endpoint(),
+                List.of(subscribe),
+                new PeerSocket.Listener() {
                     @Override
                     public void connected(boolean there) {
                         subscriptions.forEach(subscription -> subscription.connected(there));
@@ -107,9 +113,7 @@ final class EndpointSocket implements BatchSequencer.ReplayRequester {
 
     long idleNanos() {
         long here = Math.min(sequencers.getFirst().idleNanos(), subscriber.idleNanos());
-        return replaySocket.isPresent()
-                ? Math.min(here, replaySocket.get().idleNanos())
-                : here;
+        return replaySocket.isPresent() ? Math.min(here, replaySocket.get().idleNanos()) : here;
     }
 
     void close() {

@@ -125,8 +125,7 @@ final class PeerSocket implements AutoCloseable {
      * @param first frames of the message that is sent as soon as a connection is made
      * @throws IllegalArgumentException with one sentence when the endpoint's host is none
      */
-    PeerSocket(
-            Selector selector, Runnable wakeup, Type type, String endpoint, List<byte[]> first, Listener listener) {
+    PeerSocket(Selector selector, Runnable wakeup, Type type, String endpoint, List<byte[]> first, Listener listener) {
         this.selector = selector;
         this.wakeup = wakeup;
         this.type = type;
@@ -332,7 +331,9 @@ final class PeerSocket implements AutoCloseable {
             }
         } else if (to == buffer.length) {
             // A frame that does not fit: room grows with what has come of it, not with what it claims to be.
-            byte[] room = 2 * (to - from) > buffer.length ? new byte[Math.min(2 * buffer.length, LARGEST_MESSAGE + GREETING_BYTES)] : buffer;
+            byte[] room = 2 * (to - from) > buffer.length
+                    ? new byte[Math.min(2 * buffer.length, LARGEST_MESSAGE + GREETING_BYTES)]
+                    : buffer;
             System.arraycopy(buffer, from, room, 0, to - from);
             buffer = room;
             to -= from;
@@ -467,7 +468,8 @@ final class PeerSocket implements AutoCloseable {
         out.get(rest);
         out = ByteBuffer.wrap(concat(rest, bytes));
         channel().write(out);
-        channel().keyFor(selector)
+        channel()
+                .keyFor(selector)
                 .interestOps(out.hasRemaining() ? SelectionKey.OP_READ | SelectionKey.OP_WRITE : SelectionKey.OP_READ);
     }
 
@@ -491,7 +493,9 @@ final class PeerSocket implements AutoCloseable {
     private static byte[] frame(int flags, byte[] body) {
         ByteBuffer framed = body.length < 256
                 ? ByteBuffer.allocate(2 + body.length).put((byte) flags).put((byte) body.length)
-                : ByteBuffer.allocate(9 + body.length).put((byte) (flags | LONG)).putLong(body.length);
+                : ByteBuffer.allocate(9 + body.length)
+                        .put((byte) (flags | LONG))
+                        .putLong(body.length);
         return framed.put(body).array();
     }
 

@@ -381,8 +381,7 @@ final class KvEventLoopTest {
             engine.send(0, cleared());
             until(clocked, () -> subscription.received() == 1);
 
-            CompletableFuture<Integer> applied =
-                    CompletableFuture.supplyAsync(() -> clocked.doWork(Integer.MAX_VALUE));
+            CompletableFuture<Integer> applied = CompletableFuture.supplyAsync(() -> clocked.doWork(Integer.MAX_VALUE));
             clocked.wakeup();
             assertThat(applied.join()).isZero();
         }

@@ -66,7 +66,8 @@ final class PeerSocketTest {
                     PeerSocket socket = subscriber(peer.endpoint())) {
                 until(socket, () -> {
                     while (socket.receive() >= 0) {
-                        assertThat(socket.frameCount()).isEqualTo(socket.frames().size());
+                        assertThat(socket.frameCount())
+                                .isEqualTo(socket.frames().size());
                         heard.add(List.copyOf(socket.frames()));
                     }
                     return heard.size() == sent.size();
@@ -99,7 +100,8 @@ final class PeerSocketTest {
             }
             byte[] marker = ByteBuffer.allocate(8).putLong(random.nextLong()).array();
             try (Peer peer = new Peer(List.of(
-                            pieces -> pieces.raw(broken), pieces -> pieces.split(frames(List.of(marker)), random.split())));
+                            pieces -> pieces.raw(broken),
+                            pieces -> pieces.split(frames(List.of(marker)), random.split())));
                     PeerSocket socket = subscriber(peer.endpoint())) {
                 until(socket, () -> {
                     while (socket.receive() >= 0) {
@@ -115,7 +117,8 @@ final class PeerSocketTest {
 
     @Test
     void whatSpeaksSomethingElse_isNamed() {
-        assertThat(refusal(pieces -> pieces.raw("HTTP/1.1 400 Bad Request\r\n\r\n".getBytes(StandardCharsets.US_ASCII))))
+        assertThat(refusal(
+                        pieces -> pieces.raw("HTTP/1.1 400 Bad Request\r\n\r\n".getBytes(StandardCharsets.US_ASCII))))
                 .endsWith(" does not speak ZeroMQ: check the address.");
         assertThat(refusal(pieces -> pieces.raw(greeting("NULL", 1)))).contains("older than version 4");
         assertThat(refusal(pieces -> pieces.raw(greeting("CURVE", 3)))).contains("the security mechanism CURVE");
@@ -247,12 +250,13 @@ final class PeerSocketTest {
     private static List<byte[]> message(SplittableRandom random) {
         List<byte[]> message = new ArrayList<>();
         for (int i = random.nextInt(1, 5); i > 0; i--) {
-            byte[] frame = new byte[switch (random.nextInt(10)) {
-                case 0 -> 0;
-                case 1 -> random.nextInt(254, 258);
-                case 2 -> random.nextInt(200_000);
-                default -> random.nextInt(1, 200);
-            }];
+            byte[] frame = new byte
+                    [switch (random.nextInt(10)) {
+                        case 0 -> 0;
+                        case 1 -> random.nextInt(254, 258);
+                        case 2 -> random.nextInt(200_000);
+                        default -> random.nextInt(1, 200);
+                    }];
             random.nextBytes(frame);
             message.add(frame);
         }
@@ -297,8 +301,7 @@ final class PeerSocketTest {
     }
 
     private static byte[] command(String name, byte[] rest) {
-        byte[] body = concat(
-                concat(new byte[] {(byte) name.length()}, name.getBytes(StandardCharsets.US_ASCII)), rest);
+        byte[] body = concat(concat(new byte[] {(byte) name.length()}, name.getBytes(StandardCharsets.US_ASCII)), rest);
         return concat(new byte[] {COMMAND, (byte) body.length}, body);
     }
 

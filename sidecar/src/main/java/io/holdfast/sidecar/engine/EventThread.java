@@ -44,6 +44,7 @@ public final class EventThread implements AutoCloseable {
     private static final int LONGEST_WAIT_SECONDS = 1;
     /** Age at which a view answers as it is. */
     private static final long FRESH_NANOS = 10_000_000;
+
     private static final int MOST_DOUBLINGS = 5;
     private static final String HANGS =
             "the event thread hangs, so everything is let go of; engines are followed anew when"
