@@ -58,6 +58,11 @@ public final class MetricsText {
         return new MetricsText(page, Arrays.copyOf(lines, count));
     }
 
+    /** Returns true if the page has a line that begins like this, such as one of an engine's own metrics. */
+    public boolean has(String prefix) {
+        return Arrays.stream(lines).anyMatch(line -> page.startsWith(prefix, line));
+    }
+
     /** All samples of this name, in the order of the page. */
     public List<Sample> samples(String name) {
         List<Sample> samples = new ArrayList<>();

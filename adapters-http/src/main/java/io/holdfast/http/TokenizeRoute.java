@@ -1,8 +1,6 @@
 package io.holdfast.http;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -20,7 +18,6 @@ import java.util.regex.Pattern;
  * from a quotation on is cut off.
  */
 public final class TokenizeRoute {
-    private static final ObjectMapper JSON = new ObjectMapper();
     private static final String PATH = "/tokenize";
     private static final int MOST_SAID = 200;
     private static final Pattern QUOTATION = Pattern.compile("(?s)[,;]?\\s*(\"?'?input'?\"?\\s*[:=]|\\R\\s*File \").*");
@@ -48,7 +45,7 @@ public final class TokenizeRoute {
         return body;
     }
 
-    /** Asks. */
+    /** Requests the tokens. */
     public CompletionStage<RenderedPrompt> ask(ObjectNode body) {
         return http.post(PATH, body.toString()).thenApply(reply -> switch (reply) {
             case Reply.NoAnswer lost -> new Refused(Cause.ENGINE_SILENT, lost.why());
@@ -58,7 +55,7 @@ public final class TokenizeRoute {
     }
 
     private static RenderedPrompt tokens(Reply.Answer answer) {
-        JsonNode tokens = json(answer).path("tokens");
+        JsonNode tokens = answer.json().path("tokens");
         boolean whole = tokens.isArray();
         int[] ids = new int[whole ? tokens.size() : 0];
         for (int i = 0; whole && i < ids.length; i++) {
@@ -81,7 +78,7 @@ public final class TokenizeRoute {
                     + " tokens, or hold by example: POST …/examples.");
         }
         if (status == 404) {
-            return cannot("The engine does not serve the model that is asked for (" + said + ").");
+            return cannot("The engine does not serve the requested model (" + said + ").");
         }
         if (answer.wantsKey()) {
             return cannot(answer.wantedKey(PATH));
@@ -114,24 +111,12 @@ public final class TokenizeRoute {
 
     /** The engine's own words without what they quote, as a part of a sentence. */
     private static String said(Reply.Answer answer) {
-        JsonNode json = json(answer);
-        JsonNode message = json.path("message").isTextual()
-                ? json.path("message")
-                : json.path("error").path("message");
         String plain = QUOTATION
-                .matcher(message.asText(""))
+                .matcher(answer.message())
                 .replaceFirst("")
                 .replaceAll("\\s+", " ")
                 .strip()
                 .replaceAll("\\.+$", "");
         return plain.length() > MOST_SAID ? plain.substring(0, MOST_SAID) + "…" : plain;
-    }
-
-    private static JsonNode json(Reply.Answer answer) {
-        try {
-            return JSON.readTree(answer.body());
-        } catch (JsonProcessingException e) {
-            return JSON.missingNode();
-        }
     }
 }

@@ -166,12 +166,12 @@ public final class LimitLever {
                 moved = found != startup;
                 notBefore = now + settings.coolDown().toNanos();
                 proof.found(seen, Math.max(record.from(), record.to()));
-                record.requested().ifPresent(bytes -> wish(bytes, Origin.REQUEST, "asked for before the last start"));
+                record.requested().ifPresent(bytes -> wish(bytes, Origin.REQUEST, "requested before the last start"));
             } else if (record.to() > record.startupBytes()) {
                 // Nothing of ours was left when the last process ended.
                 remembered = Optional.empty();
             } else if (found == record.startupBytes()) {
-                record.requested().ifPresent(bytes -> wish(bytes, Origin.REQUEST, "asked for before the last start"));
+                record.requested().ifPresent(bytes -> wish(bytes, Origin.REQUEST, "requested before the last start"));
             } else {
                 foreign++;
                 strange = true;
@@ -251,7 +251,7 @@ public final class LimitLever {
                     false,
                     lowest == Long.MAX_VALUE
                             ? "How much the largest request needs is not known yet, so the limit cannot be lowered: ask"
-                                    + " again when the engine has told its context and its cache."
+                                    + " again when the engine has reported its context and its cache."
                             : "The engine holds " + ByteSize.text(segment().mappedBytes())
                                     + " and needs room for its largest" + " request: the lowest limit now is "
                                     + ByteSize.text(lowest) + "."));
@@ -263,7 +263,7 @@ public final class LimitLever {
                             + " left between them: lower another one first."));
         }
         takenBack = Optional.empty();
-        wish(target, Origin.REQUEST, "asked for");
+        wish(target, Origin.REQUEST, "requested");
         return Optional.empty();
     }
 
@@ -366,7 +366,7 @@ public final class LimitLever {
         }
         OptionalLong lowest = lowest();
         if (lowest.isEmpty()) {
-            return waits("waits for the engine to tell its context and its cache");
+            return waits("waits for the engine to report its context and its cache");
         }
         long to = Math.max(bounds().up(Math.max(target, standing - bounds().step())), bounds().up(lowest.getAsLong()));
         return to >= standing

@@ -1,15 +1,11 @@
 package io.holdfast.sglang;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import io.holdfast.core.backend.Outcome;
 import io.holdfast.http.Reply;
 import java.util.Optional;
 
 /** Meaning of an SGLang engine's answers to a backend's calls, whatever was called. */
 final class Answers {
-    private static final ObjectMapper JSON = new ObjectMapper();
     private static final String MAYBE_DONE = " The engine may have carried it out all the same.";
 
     private Answers() {}
@@ -30,16 +26,18 @@ final class Answers {
             case Reply.Answer answer when answer.status() == 404 -> outcome(Outcome.Kind.REJECTED, noRoute);
             case Reply.Answer answer when answer.wantsKey() -> outcome(Outcome.Kind.REJECTED, anotherKey(answer));
             case Reply.Answer answer
-            when busy(answer) -> unclear("The engine answered HTTP " + answer.status() + ": " + said(answer));
+            when busy(answer) -> unclear("The engine answered HTTP " + answer.status() + ": " + answer.said());
             case Reply.Answer answer ->
-                outcome(Outcome.Kind.REJECTED, "The engine refused with HTTP " + answer.status() + ": " + said(answer));
+                outcome(
+                        Outcome.Kind.REJECTED,
+                        "The engine refused with HTTP " + answer.status() + ": " + answer.said());
         };
     }
 
     /** An aborted request is answered with a yes, whether it was begun or not. */
     private static boolean aborted(Reply.Answer answer) {
         return answer.body().contains("abort")
-                && json(answer)
+                && answer.json()
                         .path("meta_info")
                         .path("finish_reason")
                         .path("type")
@@ -47,7 +45,7 @@ final class Answers {
                         .equals("abort");
     }
 
-    /** Nobody knows whether it was done. */
+    /** Returns the outcome of a call that may have been carried out. */
     static Optional<Outcome> unclear(String why) {
         return outcome(Outcome.Kind.DEFERRED, why + MAYBE_DONE);
     }
@@ -61,19 +59,14 @@ final class Answers {
                 + "): apiKeyEnv names the variable of the one for requests, adminKeyEnv that of the one for pins.";
     }
 
-    /** The engine's own words, as a sentence's end. */
-    static String said(Reply.Answer answer) {
-        String message = json(answer).path("message").asText("");
-        String text = message.isEmpty() ? answer.body().strip() : message;
-        String shortened = text.length() > 200 ? text.substring(0, 200) + "…" : text;
-        return shortened.endsWith(".") ? shortened : shortened + ".";
-    }
-
-    static JsonNode json(Reply.Answer answer) {
-        try {
-            return JSON.readTree(answer.body());
-        } catch (JsonProcessingException e) {
-            return JSON.missingNode();
-        }
+    /** Returns why an answer says nothing about what the engine can do; absent when it does say it. */
+    static Optional<String> whyUnanswered(Reply reply) {
+        return switch (reply) {
+            case Reply.NoAnswer lost -> Optional.of(lost.why());
+            case Reply.Answer answer
+            when busy(answer) ->
+                Optional.of("The engine answered a probe with HTTP " + answer.status() + ": " + answer.said());
+            case Reply.Answer answer -> Optional.empty();
+        };
     }
 }

@@ -38,7 +38,7 @@ public final class GenerateSender implements PrefixSender {
     /** Tokens of the prompt that the engine found in its cache, which it always reports on this route. */
     static OptionalLong cached(Reply reply) {
         JsonNode cached = reply instanceof Reply.Answer answer
-                ? Answers.json(answer).path("meta_info").path("cached_tokens")
+                ? answer.json().path("meta_info").path("cached_tokens")
                 : MissingNode.getInstance();
         return cached.isNumber() ? OptionalLong.of(cached.longValue()) : OptionalLong.empty();
     }

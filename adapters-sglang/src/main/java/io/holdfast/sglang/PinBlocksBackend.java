@@ -8,6 +8,7 @@ import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.backend.PinCommand;
 import io.holdfast.http.EngineHttp;
+import io.holdfast.http.ProbeLoop;
 import io.holdfast.http.Reply;
 import java.util.List;
 import java.util.Optional;
@@ -86,21 +87,20 @@ public final class PinBlocksBackend implements Backend {
 
     @Override
     public CompletionStage<Capabilities> probe() {
-        return new ProbeLoop(
+        return new ProbeLoop<>(
                         timer,
                         () -> admin.post(PIN, "{\"block_hashes\":[]}")
-                                .thenCombine(http.get(ServerInfo.PATH), PinBlocksBackend::attempt))
+                                .thenCombine(http.get(ServerInfo.PATH), PinBlocksBackend::attempt),
+                        why -> new Capabilities(false, why))
                 .answer();
     }
 
-    private static ProbeLoop.Attempt attempt(Reply pin, Reply info) {
-        Optional<String> unanswered = ProbeLoop.whyUnanswered(pin);
-        if (unanswered.isEmpty() && pin instanceof Reply.Answer answer && answer.status() == 200) {
-            unanswered = ProbeLoop.whyUnanswered(info);
+    private static ProbeLoop.Attempt<Capabilities> attempt(Reply pin, Reply info) {
+        Optional<String> silence = Answers.whyUnanswered(pin);
+        if (silence.isEmpty() && pin instanceof Reply.Answer answer && answer.status() == 200) {
+            silence = Answers.whyUnanswered(info);
         }
-        return unanswered
-                .<ProbeLoop.Attempt>map(ProbeLoop.Attempt.Unanswered::new)
-                .orElseGet(() -> new ProbeLoop.Attempt.Answered(judge(pin, info)));
+        return new ProbeLoop.Attempt<>(silence, () -> judge(pin, info));
     }
 
     @Override
@@ -177,10 +177,10 @@ public final class PinBlocksBackend implements Backend {
             if (trouble.isPresent() || !(reply instanceof Reply.Answer answer)) {
                 return new None(trouble.orElseThrow());
             }
-            JsonNode count = Answers.json(answer).path(counter);
+            JsonNode count = answer.json().path(counter);
             return count.isIntegralNumber()
                     ? new Of(count.longValue())
-                    : new None(Answers.unclear("The engine answered without a " + counter + ": " + Answers.said(answer))
+                    : new None(Answers.unclear("The engine answered without a " + counter + ": " + answer.said())
                             .orElseThrow());
         }
     }
@@ -195,13 +195,13 @@ public final class PinBlocksBackend implements Backend {
             case Reply.Answer answer when answer.status() == 404 || answer.status() == 405 -> cannot(OTHER_WAYS);
             case Reply.Answer answer when answer.wantsKey() -> cannot(Answers.anotherKey(answer));
             case Reply.Answer answer
-            when Answers.said(answer).contains("requires --enable-hierarchical-cache") -> cannot(HOST_VARIANT);
+            when answer.said().contains("requires --enable-hierarchical-cache") -> cannot(HOST_VARIANT);
             case Reply.Answer answer
             when answer.status() != 200 ->
-                cannot("The engine refused to pin nothing with HTTP " + answer.status() + ": " + Answers.said(answer));
+                cannot("The engine refused to pin nothing with HTTP " + answer.status() + ": " + answer.said());
             case Reply.Answer answer
-            when !Answers.json(answer).path("pinned_count").isIntegralNumber() ->
-                cannot("The engine answered without a pinned_count: " + Answers.said(answer));
+            when !answer.json().path("pinned_count").isIntegralNumber() ->
+                cannot("The engine answered without a pinned_count: " + answer.said());
             case Reply.Answer answer ->
                 switch (ServerInfo.read(info)) {
                     case ServerInfo.Read.Failed failed ->

@@ -1,11 +1,11 @@
 package io.holdfast.sglang;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import io.holdfast.core.backend.Capabilities;
 import io.holdfast.http.EngineHttp;
+import io.holdfast.http.EngineJson;
 import io.holdfast.http.EngineVersion;
+import io.holdfast.http.ProbeLoop;
 import io.holdfast.http.Reply;
 import java.net.URI;
 import java.util.ArrayList;
@@ -20,10 +20,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** Report of an engine about itself at {@code /server_info}. */
-final class ServerInfo {
-    static final String PATH = "/server_info";
+public final class ServerInfo {
+    public static final String PATH = "/server_info";
 
-    private static final ObjectMapper JSON = new ObjectMapper();
     /** Far more than any engine has; each takes a socket. */
     private static final int MOST_RANKS = 1_024;
 
@@ -54,36 +53,46 @@ final class ServerInfo {
                 new Read.Failed("The engine answered " + PATH + " with HTTP " + answer.status()
                         + (answer.status() == 404 ? ": it is older than SGLang 0.5.9, or no SGLang." : "."));
             case Reply.Answer answer -> {
-                try {
-                    JsonNode root = JSON.readTree(answer.body());
-                    yield root.isObject()
-                            ? new Read.Done(new ServerInfo(root))
-                            : new Read.Failed("The engine's " + PATH + " is no JSON object.");
-                } catch (JsonProcessingException e) {
-                    yield new Read.Failed("The engine's " + PATH + " is no JSON.");
-                }
+                JsonNode root = answer.json();
+                yield root.isObject()
+                        ? new Read.Done(new ServerInfo(root))
+                        : new Read.Failed("The engine's " + PATH
+                                + (root.isMissingNode() ? " is no JSON." : " is no JSON object."));
             }
         };
     }
 
-    /** Asks the engine until it says something, and has that judged; {@code timer} paces the questions. */
+    /** Returns the report in the body of an answer; absent where that is no JSON object. */
+    public static Optional<ServerInfo> parse(String body) {
+        return Optional.of(EngineJson.read(body)).filter(JsonNode::isObject).map(ServerInfo::new);
+    }
+
+    /** Returns true if only an SGLang reports this; a vLLM has the route in its development mode. */
+    public boolean isSglang() {
+        return root.path("page_size").isInt() || root.has("max_total_num_tokens") || root.has("radix_eviction_policy");
+    }
+
+    /** Asks the engine until it reports something, and judges that; {@code timer} paces the questions. */
     static CompletionStage<Capabilities> asked(
             EngineHttp http, ScheduledExecutorService timer, Function<ServerInfo, Capabilities> judge) {
-        return new ProbeLoop(timer, () -> http.get(PATH).thenApply(reply -> attempt(reply, judge))).answer();
+        return new ProbeLoop<>(
+                        timer,
+                        () -> http.get(PATH)
+                                .thenApply(reply -> new ProbeLoop.Attempt<>(
+                                        Answers.whyUnanswered(reply), () -> judged(reply, judge))),
+                        why -> new Capabilities(false, why))
+                .answer();
     }
 
-    private static ProbeLoop.Attempt attempt(Reply reply, Function<ServerInfo, Capabilities> judge) {
-        return ProbeLoop.whyUnanswered(reply)
-                .<ProbeLoop.Attempt>map(ProbeLoop.Attempt.Unanswered::new)
-                .orElseGet(() -> new ProbeLoop.Attempt.Answered(
-                        switch (read(reply)) {
-                            case Read.Failed failed -> new Capabilities(false, failed.why());
-                            case Read.Done done -> judge.apply(done.info());
-                        }));
+    private static Capabilities judged(Reply reply, Function<ServerInfo, Capabilities> judge) {
+        return switch (read(reply)) {
+            case Read.Failed failed -> new Capabilities(false, failed.why());
+            case Read.Done done -> judge.apply(done.info());
+        };
     }
 
-    /** Empty where the engine does not say. */
-    String text(String field) {
+    /** Returns a field of text; empty where the engine does not report it. */
+    public String text(String field) {
         return root.path(field).isTextual() ? root.path(field).textValue() : "";
     }
 
@@ -92,12 +101,29 @@ final class ServerInfo {
         return value.isNumber() ? OptionalDouble.of(value.doubleValue()) : OptionalDouble.empty();
     }
 
+    /** Returns a single value as text, such as an argument that the engine was started with; absent where it has none. */
+    public Optional<String> value(String field) {
+        return Optional.of(root.path(field))
+                .filter(value -> value.isValueNode() && !value.isNull())
+                .map(JsonNode::asText);
+    }
+
+    /**
+     * Returns what this process drew or measured when it began: its random seed, unless it was given one, and the time
+     * that its start took; absent where it reports neither.
+     */
+    public Optional<String> life() {
+        JsonNode took = root.path("startup_time");
+        return Optional.of(value("random_seed").orElse("") + " " + (took.isObject() ? took : ""))
+                .filter(life -> !life.isBlank());
+    }
+
     boolean flag(String field) {
         return root.path(field).asBoolean(false);
     }
 
-    /** Data-parallel ranks, each with a cache of its own. */
-    int caches() {
+    /** Returns the number of data-parallel ranks, each with a cache of its own. */
+    public int caches() {
         return Math.max(
                 root.path("dp_size").asInt(1),
                 root.path("kv_events").path("dp_size").asInt(1));
@@ -127,28 +153,20 @@ final class ServerInfo {
 
     boolean publishesEvents() {
         return publisher(root.path("kv_events"))
-                || publisher(parsed(root.path("kv_events_config").asText("")));
+                || publisher(EngineJson.read(root.path("kv_events_config").asText("")));
     }
 
     private static boolean publisher(JsonNode config) {
         return config.path("publisher").asText("").equals("zmq");
     }
 
-    private static JsonNode parsed(String json) {
-        try {
-            return JSON.readTree(json);
-        } catch (JsonProcessingException e) {
-            return JSON.missingNode();
-        }
-    }
-
     /**
      * Engines list their endpoints, up to 0.5.21 without that for past events, and repeat what they were started with.
      */
-    EventEndpoints events(URI base) {
+    public EventEndpoints events(URI base) {
         JsonNode listed = root.path("kv_events");
         String config = root.path("kv_events_config").asText("");
-        JsonNode asked = parsed(config);
+        JsonNode asked = EngineJson.read(config);
         Matcher replay = TCP.matcher(asked.path("replay_endpoint").asText(""));
         int replayPort = replay.matches() ? Integer.parseInt(replay.group(2)) : 0;
         if (listed.isObject()) {

@@ -1,8 +1,7 @@
 package io.holdfast.sglang;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.RankLoad;
 import io.holdfast.core.reading.Reading;
@@ -27,7 +26,6 @@ import java.util.stream.IntStream;
  * {@code --enable-metrics} the load, but nothing else, comes from {@code /v1/loads}.
  */
 public final class SglangReadings {
-    private static final ObjectMapper JSON = new ObjectMapper();
     private static final long INFO_NANOS = TimeUnit.SECONDS.toNanos(5);
     private static final int PROMPT_BELOW_CONTEXT = 6;
     private static final String METRICS = "/metrics";
@@ -35,6 +33,7 @@ public final class SglangReadings {
     private static final String RUNNING = "sglang:num_running_reqs";
     private static final String WAITING = "sglang:num_queue_reqs";
     private static final String USED = "sglang:num_used_tokens";
+    private static final String NEVER_REPORTED = "SGLang does not report it";
     private static final String NO_METRICS = "/metrics is not served: start the engine with --enable-metrics.";
 
     /** Answer of {@code /server_info}, and the time at which it was read. */
@@ -51,6 +50,21 @@ public final class SglangReadings {
     public CompletionStage<EngineReadings> read(long nowNanos) {
         CompletionStage<Dated> info = info(nowNanos);
         return http.get(METRICS).thenCompose(reply -> load(reply, nowNanos)).thenCombine(info, SglangReadings::combine);
+    }
+
+    /** Returns true if the page is an SGLang's. */
+    public static boolean isOf(MetricsText metrics) {
+        return metrics.has("sglang:");
+    }
+
+    /** Returns the readings that a report of the engine about itself has: its sizes. */
+    public static EngineReadings of(ServerInfo info, long nowNanos) {
+        return combine(unknown(NO_METRICS), new Dated(new ServerInfo.Read.Done(info), nowNanos));
+    }
+
+    /** Returns the readings that a page of metrics has: its load and what it has counted. */
+    public static EngineReadings of(MetricsText metrics, long nowNanos) {
+        return fromMetrics(metrics, nowNanos);
     }
 
     /** Reads where the engine publishes its events. */
@@ -81,11 +95,11 @@ public final class SglangReadings {
         });
     }
 
-    private CompletionStage<Load> load(Reply reply, long nowNanos) {
+    private CompletionStage<EngineReadings> load(Reply reply, long nowNanos) {
         return switch (reply) {
             case Reply.NoAnswer lost -> {
                 kept = Optional.empty();
-                yield CompletableFuture.completedStage(Load.unknown(lost.why()));
+                yield CompletableFuture.completedStage(unknown(lost.why()));
             }
             case Reply.Answer answer
             when answer.status() == 200 ->
@@ -93,44 +107,35 @@ public final class SglangReadings {
             case Reply.Answer answer
             when answer.status() == 404 -> http.get(LOADS).thenApply(loads -> fromLoads(loads, nowNanos));
             case Reply.Answer answer
-            when answer.wantsKey() -> CompletableFuture.completedStage(Load.unknown(answer.wantedKey(METRICS)));
+            when answer.wantsKey() -> CompletableFuture.completedStage(unknown(answer.wantedKey(METRICS)));
             case Reply.Answer answer ->
                 CompletableFuture.completedStage(
-                        Load.unknown("The engine answered " + METRICS + " with HTTP " + answer.status() + "."));
+                        unknown("The engine answered " + METRICS + " with HTTP " + answer.status() + "."));
         };
     }
 
-    private record Load(
-            Reading running,
-            Reading waiting,
-            Reading used,
-            Reading ttftSum,
-            Reading ttftCount,
-            Reading prompt,
-            Reading cached,
-            List<RankLoad> ranks,
-            Reading itlSum,
-            Reading itlCount) {
-        static Load unknown(String why) {
-            Reading unknown = Reading.unknown(why);
-            return new Load(unknown, unknown, unknown, unknown, unknown, unknown, unknown, List.of(), unknown, unknown);
-        }
+    private static EngineReadings unknown(String why) {
+        return EngineReadings.unknown(why)
+                .but()
+                .preemptions(Reading.unknown(NEVER_REPORTED))
+                .build();
     }
 
-    private static Load fromMetrics(MetricsText metrics, long now) {
+    private static EngineReadings fromMetrics(MetricsText metrics, long now) {
         String cached = "sglang:cached_tokens_total";
         OptionalDouble total = metrics.sum(cached, "cache_source", "total");
-        return new Load(
-                gauge(metrics, RUNNING, now),
-                gauge(metrics, WAITING, now),
-                gauge(metrics, USED, now),
-                counter(metrics, "sglang:time_to_first_token_seconds_sum", now),
-                counter(metrics, "sglang:time_to_first_token_seconds_count", now),
-                counter(metrics, "sglang:prompt_tokens_total", now),
-                metric(total.isPresent() ? total : metrics.sum(cached), cached, now),
-                ranks(metrics, now),
-                counter(metrics, "sglang:inter_token_latency_seconds_sum", now),
-                counter(metrics, "sglang:inter_token_latency_seconds_count", now));
+        return EngineReadings.unknownBut(NEVER_REPORTED)
+                .runningRequests(gauge(metrics, RUNNING, now))
+                .waitingRequests(gauge(metrics, WAITING, now))
+                .usedTokens(gauge(metrics, USED, now))
+                .ttftSumSeconds(counter(metrics, "sglang:time_to_first_token_seconds_sum", now))
+                .ttftCount(counter(metrics, "sglang:time_to_first_token_seconds_count", now))
+                .promptTokens(counter(metrics, "sglang:prompt_tokens_total", now))
+                .cachedTokens(metric(total.isPresent() ? total : metrics.sum(cached), cached, now))
+                .ranks(ranks(metrics, now))
+                .itlSumSeconds(counter(metrics, "sglang:inter_token_latency_seconds_sum", now))
+                .itlCount(counter(metrics, "sglang:inter_token_latency_seconds_count", now))
+                .build();
     }
 
     /** Loads of each rank by the metrics; empty where they tell of one cache. */
@@ -188,27 +193,18 @@ public final class SglangReadings {
                         METRICS + " has no " + name + " yet: it appears with the first request that it counts.");
     }
 
-    private static Load fromLoads(Reply reply, long now) {
-        Load unknown = Load.unknown(NO_METRICS);
+    private static EngineReadings fromLoads(Reply reply, long now) {
+        EngineReadings unknown = unknown(NO_METRICS);
         if (!(reply instanceof Reply.Answer answer) || answer.status() != 200) {
             return unknown;
         }
-        try {
-            JsonNode ranks = JSON.readTree(answer.body()).path("loads");
-            return new Load(
-                    loads(ranks, "num_running_reqs", now),
-                    loads(ranks, "num_waiting_reqs", now),
-                    loads(ranks, "num_used_tokens", now),
-                    unknown.ttftSum,
-                    unknown.ttftCount,
-                    unknown.prompt,
-                    unknown.cached,
-                    ranks(ranks, now),
-                    unknown.itlSum,
-                    unknown.itlCount);
-        } catch (JsonProcessingException e) {
-            return unknown;
-        }
+        JsonNode ranks = answer.json().path("loads");
+        return unknown.but()
+                .runningRequests(loads(ranks, "num_running_reqs", now))
+                .waitingRequests(loads(ranks, "num_waiting_reqs", now))
+                .usedTokens(loads(ranks, "num_used_tokens", now))
+                .ranks(ranks(ranks, now))
+                .build();
     }
 
     private static Reading loads(JsonNode ranks, String field, long now) {
@@ -229,7 +225,7 @@ public final class SglangReadings {
         Map<Integer, JsonNode> byRank = new HashMap<>();
         loads.forEach(load -> byRank.put(load.path("dp_rank").asInt(-1), load));
         return IntStream.range(0, loads.size())
-                .mapToObj(rank -> byRank.getOrDefault(rank, JSON.createObjectNode()))
+                .mapToObj(rank -> byRank.getOrDefault(rank, JsonNodeFactory.instance.objectNode()))
                 .map(load -> new RankLoad(
                         load(load, "num_running_reqs", now),
                         load(load, "num_waiting_reqs", now),
@@ -243,22 +239,12 @@ public final class SglangReadings {
                 : Reading.unknown("The engine's " + LOADS + " has no " + field + " of each data-parallel rank.");
     }
 
-    private static EngineReadings combine(Load load, Dated info) {
-        return EngineReadings.unknownBut("SGLang does not tell it")
+    private static EngineReadings combine(EngineReadings load, Dated info) {
+        return load.but()
                 .capacityTokens(size(info, "max_total_num_tokens"))
                 .blockTokens(size(info, "page_size"))
                 .contextTokens(context(info))
                 .largestAcceptedTokens(size(info, "max_req_input_len"))
-                .runningRequests(load.running)
-                .waitingRequests(load.waiting)
-                .usedTokens(load.used)
-                .ttftSumSeconds(load.ttftSum)
-                .ttftCount(load.ttftCount)
-                .promptTokens(load.prompt)
-                .cachedTokens(load.cached)
-                .ranks(load.ranks)
-                .itlSumSeconds(load.itlSum)
-                .itlCount(load.itlCount)
                 .build();
     }
 

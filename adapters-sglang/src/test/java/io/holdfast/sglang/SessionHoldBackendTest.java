@@ -160,7 +160,7 @@ final class SessionHoldBackendTest {
     void probe_engineThatWantsAKey_namesTheKey() {
         engine.answers("/server_info", 401, "{\"error\":\"Unauthorized\"}");
         assertThat(backend.probe().toCompletableFuture().join().why())
-                .isEqualTo("The engine asks for a key that it was not given (HTTP 401 at /server_info):"
+                .isEqualTo("The engine needs a key, and a valid one was not sent (HTTP 401 at /server_info):"
                         + " engines.ID.apiKeyEnv names the environment variable that has it.");
     }
 

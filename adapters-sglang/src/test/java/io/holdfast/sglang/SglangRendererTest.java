@@ -50,8 +50,8 @@ final class SglangRendererTest {
     @ParameterizedTest
     @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
         404 | {"detail":"Not Found"}                           | ENGINE_CANNOT | The engine has no /tokenize
-        401 | {"error":"Unauthorized"}                         | ENGINE_CANNOT | The engine asks for a key that it was not given (HTTP 401 at /tokenize): engines.ID.apiKeyEnv names
-        403 | {"error":"Forbidden"}                            | ENGINE_CANNOT | The engine asks for a key that it was not given (HTTP 403 at /tokenize): engines.ID.apiKeyEnv names
+        401 | {"error":"Unauthorized"}                         | ENGINE_CANNOT | The engine needs a key, and a valid one was not sent (HTTP 401 at /tokenize): engines.ID.apiKeyEnv names
+        403 | {"error":"Forbidden"}                            | ENGINE_CANNOT | The engine needs a key, and a valid one was not sent (HTTP 403 at /tokenize): engines.ID.apiKeyEnv names
         413 | too large                                        | PROMPT        | The prompt is longer than the engine's /tokenize takes.
         500 | {"message":"Internal server error: None, hello"} | ENGINE_CANNOT | The engine failed at /tokenize (HTTP 500), as one without
         503 | loading                                          | ENGINE_SILENT | The engine is too busy for /tokenize, or loads its model

@@ -1,14 +1,14 @@
 package io.holdfast.vllm;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.backend.Outcome.Kind;
 import io.holdfast.core.backend.PrefixSender;
 import io.holdfast.http.EngineHttp;
+import io.holdfast.http.ListedModel;
 import io.holdfast.http.Reply;
 import java.time.Duration;
 import java.util.Optional;
@@ -20,11 +20,9 @@ import java.util.concurrent.CompletionStage;
  * Has a vLLM engine compute a prefix: one token is requested after it, by the completions route, which takes token ids.
  */
 public final class CompletionSender implements PrefixSender {
-    private static final ObjectMapper JSON = new ObjectMapper();
     private static final String COMPLETIONS = "/v1/completions";
-    private static final String MODELS = "/v1/models";
+    private static final String MODELS = ListedModel.PATH;
     private static final String MAYBE_DONE = " The engine may have carried it out all the same.";
-    private static final int MOST_SAID = 200;
     /** A request waits for its turn, behind those of users. */
     private static final Duration QUEUE = Duration.ofMinutes(1);
 
@@ -59,7 +57,7 @@ public final class CompletionSender implements PrefixSender {
     }
 
     private CompletionStage<Outcome> send(String name, int[] tokens) {
-        ObjectNode body = JSON.createObjectNode();
+        ObjectNode body = JsonNodeFactory.instance.objectNode();
         body.put("model", name);
         ArrayNode prompt = body.putArray("prompt");
         for (int token : tokens) {
@@ -79,62 +77,39 @@ public final class CompletionSender implements PrefixSender {
             }
             case Reply.Answer answer
             when answer.status() == 200 ->
-                new Outcome(
-                        Kind.ACCEPTED,
-                        "The engine answered a request of " + tokens + " tokens.",
-                        cached(answer.body()));
+                new Outcome(Kind.ACCEPTED, "The engine answered a request of " + tokens + " tokens.", cached(answer));
             case Reply.Answer answer
             when answer.wantsKey() -> new Outcome(Kind.REJECTED, answer.wantedKey(COMPLETIONS));
             case Reply.Answer answer
             when answer.status() == 404 -> {
                 // Another model may be served by now.
                 model = Optional.empty();
-                yield new Outcome(Kind.NOT_SENT, "The engine has no such model or route: " + said(answer));
+                yield new Outcome(Kind.NOT_SENT, "The engine has no such model or route: " + answer.said());
             }
             case Reply.Answer answer
             when answer.status() == 429 || answer.status() >= 500 ->
                 new Outcome(
                         Kind.DEFERRED,
-                        "The engine answered HTTP " + answer.status() + ": " + said(answer) + MAYBE_DONE);
+                        "The engine answered HTTP " + answer.status() + ": " + answer.said() + MAYBE_DONE);
             case Reply.Answer answer ->
-                new Outcome(Kind.REJECTED, "The engine refused with HTTP " + answer.status() + ": " + said(answer));
+                new Outcome(Kind.REJECTED, "The engine refused with HTTP " + answer.status() + ": " + answer.said());
         };
     }
 
     private static Optional<String> name(Reply reply) {
         return reply instanceof Reply.Answer answer && answer.status() == 200
-                ? Optional.of(json(answer.body())
-                                .path("data")
-                                .path(0)
-                                .path("id")
-                                .asText(""))
-                        .filter(id -> !id.isEmpty())
+                ? ListedModel.first(answer.body()).name()
                 : Optional.empty();
     }
 
     /** Told where the engine runs with --enable-prompt-tokens-details; older ones then say nothing for none. */
-    private OptionalLong cached(String body) {
-        JsonNode usage = json(body).path("usage");
+    private OptionalLong cached(Reply.Answer answer) {
+        JsonNode usage = answer.json().path("usage");
         JsonNode cached = usage.path("prompt_tokens_details").path("cached_tokens");
         if (cached.isNumber()) {
             tells = true;
             return OptionalLong.of(cached.longValue());
         }
         return tells && usage.isObject() ? OptionalLong.of(0) : OptionalLong.empty();
-    }
-
-    private static String said(Reply.Answer answer) {
-        String message = json(answer.body()).path("error").path("message").asText("");
-        String text = message.isEmpty() ? answer.body().strip() : message;
-        String shortened = text.length() > MOST_SAID ? text.substring(0, MOST_SAID) + "…" : text;
-        return shortened.endsWith(".") ? shortened : shortened + ".";
-    }
-
-    private static JsonNode json(String body) {
-        try {
-            return JSON.readTree(body);
-        } catch (JsonProcessingException e) {
-            return JSON.missingNode();
-        }
     }
 }

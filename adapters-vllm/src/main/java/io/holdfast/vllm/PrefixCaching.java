@@ -4,20 +4,16 @@ import io.holdfast.core.backend.Capabilities;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.http.MetricsText;
 import io.holdfast.http.MetricsText.Sample;
+import io.holdfast.http.ProbeLoop;
 import io.holdfast.http.Reply;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.Future;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.TimeUnit;
 
 /** Finds out whether a vLLM engine keeps prefixes at all, and in how many caches. */
 public final class PrefixCaching {
     private static final String METRICS = "/metrics";
-    private static final long ASK_AGAIN_MILLIS = 500;
     private static final String CONFIG = "vllm:cache_config_info";
 
     private PrefixCaching() {}
@@ -28,25 +24,12 @@ public final class PrefixCaching {
      * @param timer paces the questions; once it is shut down, silence is taken for a no
      */
     public static CompletionStage<Capabilities> ask(EngineHttp http, ScheduledExecutorService timer) {
-        CompletableFuture<Capabilities> answer = new CompletableFuture<>();
-        ask(http, timer, answer);
-        return answer;
-    }
-
-    private static void ask(EngineHttp http, ScheduledExecutorService timer, CompletableFuture<Capabilities> answer) {
-        CompletionStage<Void> unused = http.get(METRICS).thenAccept(reply -> {
-            Optional<String> silence = silence(reply);
-            if (silence.isEmpty()) {
-                answer.complete(judge(reply));
-                return;
-            }
-            try {
-                Future<?> unusedTask =
-                        timer.schedule(() -> ask(http, timer, answer), ASK_AGAIN_MILLIS, TimeUnit.MILLISECONDS);
-            } catch (RejectedExecutionException e) {
-                answer.complete(new Capabilities(false, silence.get()));
-            }
-        });
+        return new ProbeLoop<>(
+                        timer,
+                        () -> http.get(METRICS)
+                                .thenApply(reply -> new ProbeLoop.Attempt<>(silence(reply), () -> judge(reply))),
+                        why -> new Capabilities(false, why))
+                .answer();
     }
 
     private static Optional<String> silence(Reply reply) {
@@ -76,7 +59,7 @@ public final class PrefixCaching {
     private static Capabilities judge(List<Sample> caches) {
         if (caches.isEmpty()) {
             return new Capabilities(
-                    false, METRICS + " has no " + CONFIG + ", which tells whether the engine caches prefixes.");
+                    false, METRICS + " has no " + CONFIG + ", which shows whether the engine caches prefixes.");
         }
         if (caches.size() > 1) {
             return new Capabilities(

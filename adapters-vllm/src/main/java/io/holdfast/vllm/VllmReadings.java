@@ -1,11 +1,9 @@
 package io.holdfast.vllm;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.http.EngineHttp;
+import io.holdfast.http.ListedModel;
 import io.holdfast.http.MetricsText;
 import io.holdfast.http.MetricsText.Sample;
 import io.holdfast.http.Reply;
@@ -15,6 +13,7 @@ import java.util.OptionalDouble;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 
 /**
  * Reads a vLLM engine: its size and load from {@code /metrics}, the longest prompt from {@code /v1/models}.
@@ -23,9 +22,8 @@ import java.util.concurrent.TimeUnit;
  * asked. Where one server has several engine cores, each a cache of its own, numbers are sums over all of them.
  */
 public final class VllmReadings {
-    private static final ObjectMapper JSON = new ObjectMapper();
     private static final String METRICS = "/metrics";
-    private static final String MODELS = "/v1/models";
+    private static final String MODELS = ListedModel.PATH;
     private static final long MODELS_NANOS = TimeUnit.SECONDS.toNanos(5);
     private static final String CONFIG = "vllm:cache_config_info";
     private static final List<String> USAGE = List.of("vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc");
@@ -68,9 +66,44 @@ public final class VllmReadings {
                         : 1);
     }
 
+    /** Returns true if the page is a vLLM's. */
+    public static boolean isOf(MetricsText metrics) {
+        return metrics.has("vllm:");
+    }
+
+    /** Returns the readings that a page of metrics has: all but the longest prompt. */
+    public static EngineReadings of(MetricsText metrics, long nowNanos) {
+        return readings(metrics, Reading.unknown("The engine was not asked for its models."), nowNanos);
+    }
+
+    /** Returns a number that the engine's first cache has as a label, such as {@code block_size}. */
+    public static OptionalDouble size(String name, MetricsText metrics) {
+        return metrics.samples(CONFIG).stream()
+                .findFirst()
+                .map(cache -> number(cache, name))
+                .orElse(OptionalDouble.empty());
+    }
+
+    /**
+     * Returns an argument that the engine was started with, which it reports as a label of its cache, or in the long
+     * text of its development mode; absent where it reports it in neither.
+     *
+     * @param text {@code vllm_config} at {@code /server_info}, such as {@code VllmConfig(max_num_seqs=8, ...)}; empty
+     *     where there is none
+     */
+    public static Optional<String> argument(String name, MetricsText metrics, String text) {
+        Optional<String> label =
+                metrics.samples(CONFIG).stream().findFirst().map(Sample::labels).map(labels -> labels.get(name));
+        return label.or(() -> Pattern.compile("\\b" + Pattern.quote(name) + "=[\"']?([^\"', ]*)")
+                .matcher(text)
+                .results()
+                .map(found -> found.group(1))
+                .findFirst());
+    }
+
     private static EngineReadings readings(MetricsText metrics, Reading context, long now) {
         List<Sample> caches = metrics.samples(CONFIG);
-        return EngineReadings.unknownBut("vLLM does not tell it")
+        return EngineReadings.unknownBut("vLLM does not report it")
                 .capacityTokens(capacity(caches, now))
                 .blockTokens(blockTokens(caches, now))
                 .contextTokens(context)
@@ -100,12 +133,13 @@ public final class VllmReadings {
         for (Sample cache : caches) {
             OptionalDouble capacity = tokens(cache);
             if (capacity.isEmpty()) {
-                return Reading.unknown("The engine has not told num_gpu_blocks and block_size in " + CONFIG + " yet.");
+                return Reading.unknown(
+                        "The engine has not reported num_gpu_blocks and block_size in " + CONFIG + " yet.");
             }
             tokens += capacity.getAsDouble();
         }
         return caches.isEmpty()
-                ? Reading.unknown(METRICS + " has no " + CONFIG + ", which tells the size of the cache.")
+                ? Reading.unknown(METRICS + " has no " + CONFIG + ", which shows the size of the cache.")
                 : Reading.known(tokens, METRICS + " " + CONFIG + " (num_gpu_blocks - 1) x block_size", now);
     }
 
@@ -180,7 +214,7 @@ public final class VllmReadings {
             case Reply.NoAnswer lost -> Reading.unknown(lost.why());
             case Reply.Answer answer when answer.wantsKey() -> Reading.unknown(answer.wantedKey(MODELS));
             case Reply.Answer answer -> {
-                OptionalDouble length = modelLength(answer.body());
+                OptionalDouble length = ListedModel.first(answer.body()).contextTokens();
                 yield length.isPresent()
                         ? Reading.known(length.getAsDouble(), MODELS + " max_model_len", now)
                         : Reading.unknown("The engine's " + MODELS + " has no max_model_len.");
@@ -194,15 +228,6 @@ public final class VllmReadings {
             case Reading.Known known -> Reading.known(known.value() - 1, known.source() + " - 1", known.atNanos());
             case Reading.Unknown unknown -> unknown;
         };
-    }
-
-    private static OptionalDouble modelLength(String body) {
-        try {
-            JsonNode length = JSON.readTree(body).path("data").path(0).path("max_model_len");
-            return length.isNumber() ? OptionalDouble.of(length.doubleValue()) : OptionalDouble.empty();
-        } catch (JsonProcessingException e) {
-            return OptionalDouble.empty();
-        }
     }
 
     private static OptionalDouble number(Sample sample, String label) {

@@ -70,13 +70,13 @@ class CompletionSenderTest {
     void keyThatTheModelsAskFor_isNamed() {
         engine.answers(MODELS, 401, "{}");
         assertThat(send(1).reason())
-                .startsWith("The engine asks for a key that it was not given (HTTP 401 at /v1/models):");
+                .startsWith("The engine needs a key, and a valid one was not sent (HTTP 401 at /v1/models):");
     }
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
         400 | {"error":{"message":"too long"}} | REJECTED | The engine refused with HTTP 400: too long.
-        401 | {}                               | REJECTED | The engine asks for a key that it was not given (HTTP 401 at /v1/completions): engines.ID.apiKeyEnv names the environment variable that has it.
+        401 | {}                               | REJECTED | The engine needs a key, and a valid one was not sent (HTTP 401 at /v1/completions): engines.ID.apiKeyEnv names the environment variable that has it.
         404 | {"error":{"message":"no model"}} | NOT_SENT | The engine has no such model or route: no model.
         500 | broken                           | DEFERRED | The engine answered HTTP 500: broken. The engine may have carried it out all the same.
         """)
@@ -104,7 +104,7 @@ class CompletionSenderTest {
     @CsvSource(delimiter = '|', textBlock = """
         vllm:cache_config_info{enable_prefix_caching="True",engine="0"} 1.0  | true  | The engine keeps what was used last.
         vllm:cache_config_info{enable_prefix_caching="False",engine="0"} 1.0 | false | The engine caches no prefixes: start it without --no-enable-prefix-caching.
-        up 1                                                                 | false | /metrics has no vllm:cache_config_info, which tells whether the engine caches prefixes.
+        up 1                                                                 | false | /metrics has no vllm:cache_config_info, which shows whether the engine caches prefixes.
         """)
     void prefixCaching_isReadFromTheMetrics(String metrics, boolean can, String why) {
         engine.answers("/metrics", 200, metrics + "\n");

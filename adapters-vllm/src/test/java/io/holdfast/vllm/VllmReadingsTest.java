@@ -92,7 +92,7 @@ final class VllmReadingsTest {
         EngineReadings read = read();
         assertThat(read.capacityTokens())
                 .isEqualTo(Reading.unknown(
-                        "The engine has not told num_gpu_blocks and block_size in vllm:cache_config_info yet."));
+                        "The engine has not reported num_gpu_blocks and block_size in vllm:cache_config_info yet."));
         assertThat(read.usedTokens())
                 .isEqualTo(Reading.unknown("The used share of the cache is known, its size is not:"
                         + " vllm:cache_config_info does not tell it."));
@@ -105,7 +105,7 @@ final class VllmReadingsTest {
         EngineReadings read = read();
         assertThat(read.capacityTokens())
                 .isEqualTo(
-                        Reading.unknown("/metrics has no vllm:cache_config_info, which tells the size of the cache."));
+                        Reading.unknown("/metrics has no vllm:cache_config_info, which shows the size of the cache."));
         assertThat(read.blockTokens())
                 .isEqualTo(Reading.unknown("/metrics has no block_size in vllm:cache_config_info."));
         assertThat(read.usedTokens()).isEqualTo(Reading.unknown("/metrics has no vllm:kv_cache_usage_perc."));
@@ -124,8 +124,8 @@ final class VllmReadingsTest {
     void missingKey_isNamed() {
         engine.answers("/metrics", 200, "up 1\n").answers("/v1/models", 401, "");
         assertThat(read().largestAcceptedTokens())
-                .isEqualTo(Reading.unknown("The engine asks for a key that it was not given (HTTP 401 at /v1/models):"
-                        + " engines.ID.apiKeyEnv names the environment variable that has it."));
+                .isEqualTo(Reading.unknown("The engine needs a key, and a valid one was not sent (HTTP 401 at"
+                        + " /v1/models): engines.ID.apiKeyEnv names the environment variable that has it."));
     }
 
     @Test

@@ -63,6 +63,6 @@ final class VllmRendererTest {
 
         assertThat(refused.cause()).isEqualTo(Cause.ENGINE_CANNOT);
         assertThat(refused.sentence())
-                .isEqualTo("The engine does not serve the model that is asked for (The model `nope` does not exist).");
+                .isEqualTo("The engine does not serve the requested model (The model `nope` does not exist).");
     }
 }

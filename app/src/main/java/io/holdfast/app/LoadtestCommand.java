@@ -10,8 +10,8 @@ import io.holdfast.app.loadtest.LoadtestCalibrateCommand;
 import io.holdfast.app.loadtest.LoadtestReportCommand;
 import io.holdfast.app.loadtest.LoadtestResumeCommand;
 import io.holdfast.app.loadtest.LoadtestSweepCommand;
+import io.holdfast.app.sidecar.DoctorCommand;
 import io.holdfast.app.workbench.LoadtestCompareCommand;
-import io.holdfast.app.workbench.LoadtestDoctorCommand;
 import io.holdfast.app.workbench.LoadtestImportCommand;
 import io.holdfast.app.workbench.LoadtestLegCommand;
 import io.holdfast.app.workbench.LoadtestLogCommand;
@@ -33,7 +33,7 @@ import picocli.CommandLine.Spec;
 /** Did holding help, by how much, or can this data not tell? */
 @Command(
         name = LoadtestCommand.NAME,
-        description = "Did holding help, by how much, or can this data not tell?",
+        description = "Measures whether holding helps, and by how much, or reports that the data cannot show it.",
         synopsisSubcommandLabel = "COMMAND",
         subcommands = {
             LoadtestAaCommand.class,
@@ -43,7 +43,7 @@ import picocli.CommandLine.Spec;
             LoadtestLegCommand.class,
             LoadtestResumeCommand.class,
             LoadtestStatusCommand.class,
-            LoadtestDoctorCommand.class,
+            DoctorCommand.OfLoadtest.class,
             LoadtestCalibrateCommand.class,
             LoadtestTraceCommand.class,
             LoadtestSamplesCommand.class,
@@ -63,7 +63,7 @@ import picocli.CommandLine.Spec;
 final class LoadtestCommand implements Runnable {
     static final String NAME = "loadtest";
 
-    /** By what whoever reads the help wants to do. */
+    /** Groups of the commands by what a reader of the help wants to do. */
     static final CommandGroups GROUPS = new CommandGroups(List.of(
             new Group(
                     "Does holding pay off? Start with aa, then ab:", List.of("aa", "ab", "sweep", "resume", "status")),

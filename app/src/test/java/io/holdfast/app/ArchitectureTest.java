@@ -52,6 +52,7 @@ class ArchitectureTest {
     void read() {
         ours = new ClassFileImporter()
                 .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
+                .withImportOption(location -> !location.contains("-tests.jar"))
                 .importPackages("io.holdfast");
     }
 
@@ -86,19 +87,22 @@ class ArchitectureTest {
                 .definedBy("io.holdfast.events..")
                 .layer("core")
                 .definedBy("io.holdfast.core..")
-                // What observe and a replay found, of which app makes words.
+                // What a look at an engine and a replay found, of which app makes words.
                 .layer("heads")
                 .definedBy("io.holdfast.core.head..")
+                .layer("findings")
+                .definedBy("io.holdfast.core.look..")
                 .layer("evidence")
                 .definedBy("io.holdfast.evidence..")
                 .whereLayer("app")
-                .mayOnlyAccessLayers("sidecar", "loadtest", "workbench", "emulator", "rules", "heads", "evidence")
+                .mayOnlyAccessLayers(
+                        "sidecar", "loadtest", "workbench", "emulator", "rules", "heads", "findings", "evidence")
                 .whereLayer("sidecar")
                 .mayOnlyAccessLayers("embed", "sglang", "vllm", "kvcached", "http", "events", "core", "evidence")
                 .whereLayer("loadtest")
-                .mayOnlyAccessLayers("events", "core", "evidence")
+                .mayOnlyAccessLayers("sglang", "vllm", "http", "events", "core", "evidence")
                 .whereLayer("workbench")
-                .mayOnlyAccessLayers("loadtest", "rules", "kvcached", "events", "core", "evidence")
+                .mayOnlyAccessLayers("loadtest", "rules", "kvcached", "http", "events", "core", "evidence")
                 .whereLayer("emulator")
                 .mayOnlyAccessLayers("rules", "events", "core")
                 .whereLayer("rules")

@@ -16,6 +16,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -96,7 +97,7 @@ class BadInputTest {
                         + " answer;",
                 "loadtest run|No engine is named; write its address, as --engine http://127.0.0.1:30000.",
                 "loadtest run --engine nosuch --hold none|--engine is 'nosuch'; write an address such as",
-                "loadtest run --engine http://127.0.0.1:1|What holds the prefix in pinned legs is not said; write"
+                "loadtest run --engine http://127.0.0.1:1|Nothing is named that holds the prefix in pinned legs; write"
                         + " --hold session,",
                 "loadtest run --engine http://127.0.0.1:1 --hold sidecar|write both --sidecar and --engine-id.",
                 "loadtest run --engine http://127.0.0.1:1 --hold keep-warm --touch-every 32|--touch-every is 32, and a"
@@ -130,7 +131,7 @@ class BadInputTest {
                 "--engine http://[|'http://[' is no address, such as http://127.0.0.1:30000",
                 "--sidecar nosuch|--sidecar is 'nosuch'; write an address",
                 "--prefix-tokens 0|A workload needs at least 1 for its prefix tokens, not 0.",
-                "--rounds 3|--rounds is 3, and fewer than 4 can conclude nothing; write --rounds 4 or more, or",
+                "--rounds 3|--rounds is 3, and fewer than 4 cannot give a verdict; write --rounds 4 or more, or",
                 "--hold automatic --learn-cycles 0|--learn-cycles is 0, and what this arm holds it learns from",
                 "--learn-cycles -1|A leg learns for -1 cycles; use 0 or more.",
                 "--repeat-pairs -1|The pairs that may run again must be between 0 and 1000, not -1.",
@@ -298,26 +299,33 @@ class BadInputTest {
                         + "; make it first.");
     }
 
+    /** Those that come furthest before they refuse: a log is set up, a port is asked for, a server is asked. */
     @Test
     void processOfItsOwn_saysNothingElse() throws IOException {
-        Path wrong = config(0, NOBODY, "shared: 0.5");
         try (ServerSocket other = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-            String number = Integer.toString(other.getLocalPort());
-            for (String[] args : List.of(
-                    sidecar(wrong),
-                    sidecar(folder.resolve("nosuch")),
+            saysNothingElse(
                     sidecar(config(other.getLocalPort(), NOBODY, "")),
-                    new String[] {"emulate", "--port", number},
-                    new String[] {"emulate", "--capacity-tokens", "-16"},
-                    loadTest(NOBODY, NOBODY, "main"),
-                    new String[] {
-                        "loadtest", "analyze", folder.resolve("nosuch").toString()
-                    },
-                    new String[] {"doctor", "--engine", NOBODY},
-                    new String[] {"observe", "--engine", NOBODY})) {
-                CommandRun told = Child.tells(args);
-                assertThat(told.badInput()).isEqualTo(CommandRun.by(args).badInput());
-            }
+                    new String[] {"emulate", "--port", Integer.toString(other.getLocalPort())},
+                    loadTest(NOBODY, NOBODY, "main"));
+        }
+    }
+
+    @Test
+    @Tag("deep")
+    void furtherProcessOfItsOwn_saysNothingElse() throws IOException {
+        saysNothingElse(
+                sidecar(config(0, NOBODY, "shared: 0.5")),
+                sidecar(folder.resolve("nosuch")),
+                new String[] {"emulate", "--capacity-tokens", "-16"},
+                new String[] {"loadtest", "analyze", folder.resolve("nosuch").toString()},
+                new String[] {"doctor", "--engine", NOBODY},
+                new String[] {"observe", "--engine", NOBODY});
+    }
+
+    private static void saysNothingElse(String[]... commands) throws IOException {
+        for (String[] args : commands) {
+            assertThat(Child.tells(args).badInput())
+                    .isEqualTo(CommandRun.by(args).badInput());
         }
     }
 

@@ -11,8 +11,13 @@ import picocli.CommandLine.IFactory;
 
 /** What the front door told: an exit code and two streams. */
 public record CommandRun(int code, String out, String err) {
-    /** Runs a command in this process. */
+    /** Runs a command in this process; where it is a load test, no slot is waited out and no client warmed up. */
     public static CommandRun by(String... args) {
+        return by(new QuickPlace(CommandLine.defaultFactory()), args);
+    }
+
+    /** Runs a command in this process with all that it does, the waiting as well. */
+    static CommandRun inFull(String... args) {
         return by(CommandLine.defaultFactory(), args);
     }
 

@@ -105,7 +105,7 @@ class EngineLookTest {
             CommandRun told = CommandRun.by("doctor", "--engine", engine.uri().toString(), "--wait", "0s");
 
             assertThat(told.code()).as(told.toString()).isEqualTo(ExitCode.INCONCLUSIVE);
-            assertThat(told.out()).contains("It could not be told whether all is there: event format.");
+            assertThat(told.out()).contains("Could not be determined: event format.");
             assertFits(told);
         }
     }
@@ -184,7 +184,7 @@ class EngineLookTest {
     @Test
     void observe_thatEndedLate_saysSo() {
         assertThat(ObservePrinter.watched(Duration.ofSeconds(15), Optional.of(Duration.ofSeconds(10))))
-                .isEqualTo("15 s, longer than the 10 s that were asked for");
+                .isEqualTo("15 s, longer than the requested 10 s");
         assertThat(ObservePrinter.watched(Duration.ofMillis(10_300), Optional.of(Duration.ofSeconds(10))))
                 .isEqualTo("10 s of 10 s");
         assertThat(ObservePrinter.watched(Duration.ofSeconds(15), Optional.of(Duration.ofSeconds(60))))
@@ -228,7 +228,7 @@ class EngineLookTest {
             CommandRun told = CommandRun.by("observe", "--engine", engine.uri().toString(), "--for", "1s");
 
             assertThat(told.code()).as(told.toString()).isEqualTo(ExitCode.INCONCLUSIVE);
-            assertThat(told.out()).contains("No event came, so nothing can be said");
+            assertThat(told.out()).contains("No event came, so there is no result");
         }
     }
 
@@ -244,7 +244,7 @@ class EngineLookTest {
             assertThat(told.code()).as(told.toString()).isEqualTo(ExitCode.OK);
             assertThat(told.out())
                     .containsPattern("\n12 requests differ after \\d+ tokens and are alike behind: ")
-                    .containsPattern("\n12 requests are alike in their first \\d+ tokens, then something changes")
+                    .containsPattern("\n12 requests begin with the same \\d+ tokens, then something changes")
                     .containsPattern("behind\\s+what\\s+stays\\s+the\\s+same\\.")
                     .doesNotContain("2026", "instruction");
             assertFits(told);
@@ -275,7 +275,7 @@ class EngineLookTest {
         assertThat(replayed.code()).as(replayed.toString()).isEqualTo(ExitCode.OK);
         assertThat(replayed.out())
                 .startsWith("seen.jsonl: 12 requests, ")
-                .containsPattern("\n12 requests are alike in their first \\d+ tokens, then something changes")
+                .containsPattern("\n12 requests begin with the same \\d+ tokens, then something changes")
                 .doesNotContain("  before   ");
         assertFits(replayed);
         JsonNode quiet =

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.app.cli.ExitCode;
 import io.holdfast.app.demo.DemoCommand;
+import io.holdfast.loadtest.run.RunClock;
 import java.io.IOException;
 import java.util.List;
 import java.util.function.Predicate;
@@ -61,12 +62,14 @@ class FrontDoorTest {
             @Override
             public <K> K create(Class<K> type) throws Exception {
                 return type == DemoCommand.class
-                        ? type.cast(new DemoCommand(cycles -> {
-                            if (fault instanceof Error error) {
-                                throw error;
-                            }
-                            throw new IllegalStateException(fault);
-                        }))
+                        ? type.cast(new DemoCommand(
+                                cycles -> {
+                                    if (fault instanceof Error error) {
+                                        throw error;
+                                    }
+                                    throw new IllegalStateException(fault);
+                                },
+                                RunClock.system()))
                         : usual.create(type);
             }
         };

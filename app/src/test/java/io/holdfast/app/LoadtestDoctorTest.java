@@ -74,6 +74,17 @@ class LoadtestDoctorTest {
     }
 
     @Test
+    void doctorForALoadTest_isTheSameCommand() {
+        CommandRun told = CommandRun.by(
+                "doctor", "--for-load-test", "--engine", "http://127.0.0.1:1", "--shared-memory", folder.toString());
+        assertThat(told.code()).isEqualTo(ExitCode.CHECK_FAILED);
+        assertThat(told.out()).contains("The test bed of http://127.0.0.1:1", "Nothing listens at http://127.0.0.1:1.");
+        assertThat(CommandRun.by("doctor", "--engine", "http://127.0.0.1:1", "--streams", "2")
+                        .badInput())
+                .contains("--streams is about a load test; add --for-load-test, or leave it out.");
+    }
+
+    @Test
     void nobodyThere_isNamedBesideWhatTheMachineHas() {
         CommandRun told = doctor(URI.create("http://127.0.0.1:1"));
         assertThat(told.code()).isEqualTo(ExitCode.CHECK_FAILED);

@@ -57,7 +57,8 @@ class LoadtestKillsTest {
     private static final int LEGS = 12;
 
     private static final int MOST_PROCESSES = 40 * ENDS;
-    private static final Pattern LEASE = Pattern.compile("leaves behind ends by itself within (\\d+)\\s+s");
+    private static final Pattern LEASE =
+            Pattern.compile("leaves\\s+behind\\s+ends\\s+automatically\\s+within\\s+(\\d+)\\s+s");
     private static final Set<String> ENDED = Set.of("released", "expiring");
     private static final long PAUSE_NANOS = Duration.ofMillis(5).toNanos();
 

@@ -13,32 +13,23 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The plans of the load test as people call them, over sockets; one round only, which decides nothing. */
+/** The plans of the load test as people call them, in virtual time; one round only, which decides nothing. */
 class LoadtestPlansTest {
     private static final ObjectMapper JSON = new ObjectMapper();
-
-    private final Vertx vertx = Vertx.vertx();
 
     @TempDir
     private Path folder = Path.of("");
 
-    @AfterEach
-    void stop() {
-        vertx.close().await();
-    }
-
-    private static CommandRun loadtest(String command, Emulator emulator, String... more) {
-        List<String> line = new ArrayList<>(
-                List.of("loadtest", command, "--engine", emulator.uri().toString()));
+    private static CommandRun loadtest(String command, VirtualPlace place, String... more) {
+        List<String> line = new ArrayList<>(List.of("loadtest", command, "--engine", VirtualPlace.ENGINE));
         line.addAll(List.of("--hold", "session", "--prefix-tokens", "256", "--flood-requests", "4"));
         line.addAll(List.of("--flood-tokens", "512", "--cycles", "1", "--rounds", "1", "--anyway"));
         line.addAll(List.of("--hold-slot-ms", "150", "--repeat-pairs", "50"));
         line.addAll(List.of(more));
-        return CommandRun.by(line.toArray(String[]::new));
+        return CommandRun.by(place, line.toArray(String[]::new));
     }
 
     private static String unwrapped(CommandRun told) {
@@ -48,66 +39,64 @@ class LoadtestPlansTest {
     @Test
     void blocks_runFourLegsOfALife() throws IOException {
         String journal = folder.resolve("run.jsonl").toString();
-        try (Emulator emulator = Emulator.start(vertx, QuickEngine.SESSIONS)) {
-            CommandRun told = loadtest("ab", emulator, "--blocks", "abba", "--json", "--journal", journal);
-            assertThat(told.code()).isEqualTo(ExitCode.INCONCLUSIVE);
-            JsonNode document = JSON.readTree(told.out());
-            assertThat(JsonSchemas.complaints(document)).isEmpty();
-            assertThat(document.path("plan").path("design").asText()).isEqualTo("BLOCKS");
-            assertThat(document.path("plan").path("pairs").asInt()).isEqualTo(2);
-            assertThat(document.path("metrics").path(0).path("logRatios").path("BPPB"))
-                    .hasSize(1);
-            assertThat(document.path("legs")).hasSize(3 * 5);
-            assertThat(CommandRun.by("loadtest", "analyze", journal, "--json").out())
-                    .isEqualTo(told.out());
-            assertThat(CommandRun.by("loadtest", "analyze", journal).out())
-                    .contains("the place in a block", "1 BPPB and 1 PBBP blocks where at least 4")
-                    .doesNotContain("naive claim");
-        }
+        VirtualPlace place = VirtualPlace.sessions();
+        CommandRun told = loadtest("ab", place, "--blocks", "abba", "--json", "--journal", journal);
+        assertThat(told.code()).isEqualTo(ExitCode.INCONCLUSIVE);
+        JsonNode document = JSON.readTree(told.out());
+        assertThat(JsonSchemas.complaints(document)).isEmpty();
+        assertThat(document.path("plan").path("design").asText()).isEqualTo("BLOCKS");
+        assertThat(document.path("plan").path("pairs").asInt()).isEqualTo(2);
+        assertThat(document.path("metrics").path(0).path("logRatios").path("BPPB"))
+                .hasSize(1);
+        assertThat(document.path("legs")).hasSize(3 * 5);
+        assertThat(CommandRun.by("loadtest", "analyze", journal, "--json").out())
+                .isEqualTo(told.out());
+        assertThat(CommandRun.by("loadtest", "analyze", journal).out())
+                .contains("the place in a block", "1 BPPB and 1 PBBP blocks where at least 4")
+                .doesNotContain("naive claim");
     }
 
     @Test
     void sweep_leavesAJournalForEachLevelAndGoesOn() throws IOException {
         Path out = folder.resolve("sweep");
         String[] asked = {"--over", "concurrency=1,2", "--over", "flood-requests=2,4", "--out", out.toString()};
-        try (Emulator emulator = Emulator.start(vertx, QuickEngine.SESSIONS)) {
-            CommandRun told = loadtest("sweep", emulator, asked);
-            assertThat(told.code()).isEqualTo(ExitCode.INCONCLUSIVE);
-            assertThat(unwrapped(told))
-                    .contains(
-                            "Level 1 of 2, concurrency 1, flood-requests 2:",
-                            "Sweep, 2 of 2 levels",
-                            "concurrency 2, flood-requests 4: INCONCLUSIVE(design)",
-                            "No level has pairs enough to say how its effect depends");
-            try (Stream<Path> files = Files.list(out)) {
-                assertThat(files.map(file -> file.getFileName().toString()))
-                        .containsExactlyInAnyOrder(
-                                "sweep.json",
-                                "01-concurrency-1-flood-requests-2.jsonl",
-                                "02-concurrency-2-flood-requests-4.jsonl");
-            }
-            assertThat(loadtest("sweep", emulator, asked).badInput()).contains("is not overwritten");
-            Files.delete(out.resolve("02-concurrency-2-flood-requests-4.jsonl"));
-            List<String> again = new ArrayList<>(List.of(asked));
-            again.addAll(List.of("--resume", "--json"));
-            CommandRun rest = loadtest("sweep", emulator, again.toArray(String[]::new));
-            assertThat(rest.err()).contains("Level 1 of 2, concurrency 1, flood-requests 2: finished before.");
-            JsonNode document = JSON.readTree(rest.out());
-            assertThat(JsonSchemas.complaints(JsonSchemas.SWEEP, document)).isEmpty();
-            assertThat(document.path("levels")).hasSize(2);
-            assertThat(document.path("levels").path(1).path("capacityTokens").asInt())
-                    .isEqualTo(2_048);
-            assertThat(document.path("levels").path(1).path("demandTokens").asInt())
-                    .isEqualTo(256 + 4 * 513);
-            assertThat(loadtest("sweep", emulator, "--over", "concurrency=1,3", "--resume", "--out", out.toString())
-                            .badInput())
-                    .contains("was begun with the levels");
+        VirtualPlace place = VirtualPlace.sessions();
+        CommandRun told = loadtest("sweep", place, asked);
+        assertThat(told.code()).isEqualTo(ExitCode.INCONCLUSIVE);
+        assertThat(unwrapped(told))
+                .contains(
+                        "Level 1 of 2, concurrency 1, flood-requests 2:",
+                        "Sweep, 2 of 2 levels",
+                        "concurrency 2, flood-requests 4: INCONCLUSIVE(design)",
+                        "No level has pairs enough to say how its effect depends");
+        try (Stream<Path> files = Files.list(out)) {
+            assertThat(files.map(file -> file.getFileName().toString()))
+                    .containsExactlyInAnyOrder(
+                            "sweep.json",
+                            "01-concurrency-1-flood-requests-2.jsonl",
+                            "02-concurrency-2-flood-requests-4.jsonl");
         }
+        assertThat(loadtest("sweep", place, asked).badInput()).contains("is not overwritten");
+        Files.delete(out.resolve("02-concurrency-2-flood-requests-4.jsonl"));
+        List<String> again = new ArrayList<>(List.of(asked));
+        again.addAll(List.of("--resume", "--json"));
+        CommandRun rest = loadtest("sweep", place, again.toArray(String[]::new));
+        assertThat(rest.err()).contains("Level 1 of 2, concurrency 1, flood-requests 2: finished before.");
+        JsonNode document = JSON.readTree(rest.out());
+        assertThat(JsonSchemas.complaints(JsonSchemas.SWEEP, document)).isEmpty();
+        assertThat(document.path("levels")).hasSize(2);
+        assertThat(document.path("levels").path(1).path("capacityTokens").asInt())
+                .isEqualTo(2_048);
+        assertThat(document.path("levels").path(1).path("demandTokens").asInt()).isEqualTo(256 + 4 * 513);
+        assertThat(loadtest("sweep", place, "--over", "concurrency=1,3", "--resume", "--out", out.toString())
+                        .badInput())
+                .contains("was begun with the levels");
     }
 
     @Test
     void planOfThePinBenchmark_saysStepsAndTimeAndMeasuresNothing() throws IOException {
         Path out = folder.resolve("pin");
+        Vertx vertx = Vertx.vertx();
         try (Emulator emulator = Emulator.start(vertx, QuickEngine.SESSIONS)) {
             CommandRun told = CommandRun.by(
                     "loadtest",
@@ -131,6 +120,8 @@ class LoadtestPlansTest {
                             "7  multi_rep_conc64        64 at a time  3 pairs",
                             "All steps take about");
             assertThat(out).doesNotExist();
+        } finally {
+            vertx.close().await();
         }
     }
 

@@ -110,7 +110,7 @@ class LoadtestRunTest {
             assertThat(run(emulator, "--hold", "none").code()).isEqualTo(ExitCode.INCONCLUSIVE);
             assertThat(CommandRun.by("loadtest", "review", table.toString(), "--claims", journal())
                             .badInput())
-                    .contains("asked for no hold in a pinned leg");
+                    .contains("requested no hold in a pinned leg");
         }
     }
 

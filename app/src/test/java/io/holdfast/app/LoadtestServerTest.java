@@ -54,11 +54,14 @@ class LoadtestServerTest {
 
     /** The second server has less memory, which between two legs of one arm would be another server. */
     @Test
-    void pinnedLegsByAnotherCommand_haveProcessesOfTheirOwn() throws IOException {
+    void pinnedLegsByAnotherCommand_haveProcessesOfTheirOwn() throws Exception {
         String started = folder.resolve("started").toString();
-        String server = "echo off >> " + started + "; " + QuickEngine.command() + " --capacity-tokens 8192 & wait";
-        String other = "echo on >> " + started + "; " + QuickEngine.command() + " --capacity-tokens {small} & wait";
-        CommandRun told = servers(server, "--arm-server-command", other, "--server-set", "small=4096", "--json");
+        CommandRun told;
+        try (ShellEngines engines = new ShellEngines(folder)) {
+            String server = "echo off >> " + started + "; " + engines.command("8192");
+            String other = "echo on >> " + started + "; " + engines.command("{small}");
+            told = servers(server, "--arm-server-command", other, "--server-set", "small=4096", "--json");
+        }
         assertThat(told.code()).as(told.err()).isEqualTo(ExitCode.INCONCLUSIVE);
         JsonNode document = JSON.readTree(told.out());
         assertThat(JsonSchemas.complaints(document)).isEmpty();
@@ -108,7 +111,13 @@ class LoadtestServerTest {
 
     /** What the server writes comes through a pipe, and the arm's command has it write and waits until it stands in the log. */
     @Test
-    void errorInTheServersLog_isInvalidAndQuoted() throws IOException {
+    void errorInTheServersLog_isInvalidAndQuoted() throws Exception {
+        try (ShellEngines engines = new ShellEngines(folder)) {
+            errorInTheLogOf(engines);
+        }
+    }
+
+    private void errorInTheLogOf(ShellEngines engines) throws IOException {
         Path pipe = folder.resolve("pipe");
         Path legs = folder.resolve("legs");
         String says = "says() { echo \"$1\" > " + pipe + "; until grep -qF \"$1\" " + folder.resolve("log")
@@ -125,7 +134,7 @@ class LoadtestServerTest {
                 "--engine",
                 "http://127.0.0.1:" + port,
                 "--server-command",
-                "mkfifo " + pipe + "; " + QuickEngine.command() + " & while :; do cat " + pipe + "; done",
+                "mkfifo " + pipe + "; " + engines.begin("8192") + "; while :; do cat " + pipe + "; done",
                 "--server-log",
                 folder.resolve("log").toString(),
                 "--restart",
@@ -170,8 +179,13 @@ class LoadtestServerTest {
 
     /** Of what the server was started by a journal has the profiler and the restarts, and the rest is written again. */
     @Test
-    void profiledRunWithAProcessForEachLeg_goesOnAsItBegan() throws IOException {
-        String command = "sh -c '" + QuickEngine.command().replace("'", "") + " --seed {seed} & wait'";
+    void profiledRunWithAProcessForEachLeg_goesOnAsItBegan() throws Exception {
+        try (ShellEngines engines = new ShellEngines(folder)) {
+            goesOnAsItBegan("sh -c '" + engines.command("8192 {seed}") + "'");
+        }
+    }
+
+    private void goesOnAsItBegan(String command) throws IOException {
         String[] asked = {"--server-set", "seed=7", "--restart-per", "leg", "--pairs", "1"};
         CommandRun told = aa(command, join(asked, "--server-wrapper", "nice -n 1"));
         assertThat(told.code()).as(told.err()).isEqualTo(ExitCode.INCONCLUSIVE);
@@ -203,9 +217,13 @@ class LoadtestServerTest {
     }
 
     @Test
-    void runWithoutAProfiler_isNotResumedUnderOne() throws IOException {
-        String command = QuickEngine.command();
-        assertThat(aa(command, "--restart-per", "run", "--pairs", "1").code()).isEqualTo(ExitCode.INCONCLUSIVE);
+    void runWithoutAProfiler_isNotResumedUnderOne() throws Exception {
+        String command;
+        try (ShellEngines engines = new ShellEngines(folder)) {
+            command = engines.command("8192");
+            assertThat(aa(command, "--restart-per", "run", "--pairs", "1").code())
+                    .isEqualTo(ExitCode.INCONCLUSIVE);
+        }
         Path journal = folder.resolve("aa.jsonl");
         Files.write(journal, Files.readAllLines(journal).subList(0, 3));
         assertThat(CommandRun.by(
@@ -261,7 +279,7 @@ class LoadtestServerTest {
     void serverThatEndsByItself_isToldWithWhatItSaidLast() {
         CommandRun told = aa("echo no GPU here; exit 3");
         assertThat(told.badInput())
-                .contains("The server's command ended by itself with exit code 3 (no GPU here)")
+                .contains("The server's command ended on its own with exit code 3 (no GPU here)")
                 .contains("aa.jsonl.server.log has what it wrote");
     }
 

@@ -50,7 +50,7 @@ final class PromptLengthsTest {
     void text_isFittedByTheServersTokenizer() throws IOException {
         try (Emulator emulator = Emulator.start(vertx, QuickEngine.PLAIN)) {
             CommandRun told = leg(emulator, 1_024, "--api", "completions");
-            assertThat(told.out()).containsPattern("The server makes 1\\.\\d\\d tokens of a word, by its /tokenize;");
+            assertThat(told.out()).containsPattern("A word has 1\\.\\d\\d tokens, by the server's /tokenize;");
             assertThat(prompts("out"))
                     .allSatisfy(tokens -> assertThat((double) tokens).isCloseTo(1_024, within(51.0)));
             assertThat(told.out()).doesNotContain("Prompts were to have");

@@ -21,8 +21,7 @@ class ServerCommandsTest {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String STANDS_BY = "holdfast sidecar stands by: another one has the state directory";
     private static final String LISTENS = "holdfast sidecar listens on ";
-    private static final String LETS_GO =
-            "holdfast sidecar lets go of what it holds, and ends" + System.lineSeparator();
+    private static final String LETS_GO = "holdfast sidecar releases its holds and ends" + System.lineSeparator();
     private static final int PREFIX_TOKENS = 512;
     /** What a process reports that SIGTERM ended after its own clean-up. */
     private static final int TERMINATED = 143;
@@ -126,7 +125,7 @@ class ServerCommandsTest {
 
         CommandRun told = CommandRun.by("sidecar", "--check-config", "--config", file.toString());
 
-        assertThat(told).isEqualTo(new CommandRun(ExitCode.OK, file + " is sound." + System.lineSeparator(), ""));
+        assertThat(told).isEqualTo(new CommandRun(ExitCode.OK, file + " is valid." + System.lineSeparator(), ""));
     }
 
     @Test

@@ -66,7 +66,7 @@ class SidecarProcessTest {
 
             write(engine("a", 9) + ", b: {share: 7}");
             child.signal("HUP");
-            sidecar.await("/readyz", answer -> answer.text().contains("the configuration is not taken: "));
+            sidecar.await("/readyz", answer -> answer.text().contains("the new configuration is rejected: "));
             assertThat(sidecar.get("/api/v1/engines/b").status()).isEqualTo(200);
 
             CommandRun told = child.stop();
@@ -112,7 +112,7 @@ class SidecarProcessTest {
                 Http sidecar = new Http(served(child))) {
             assertThat(sidecar.get("/livez").status()).isEqualTo(200);
             CommandRun told = child.stop();
-            assertThat(told.out()).as(told.toString()).contains("lets go of what it holds, and ends");
+            assertThat(told.out()).as(told.toString()).contains("releases its holds and ends");
         }
     }
 
@@ -240,7 +240,7 @@ class SidecarProcessTest {
     void check_saysWhatIsMissingOnThisMachine() throws IOException {
         Path file = write("a: {type: sglang, url: '" + NOBODY + "', apiKeyEnv: MY_KEY}");
 
-        assertThat(Child.tells("sidecar", "--check-config", "--config", file.toString())
+        assertThat(CommandRun.by("sidecar", "--check-config", "--config", file.toString())
                         .badInput())
                 .isEqualTo(
                         "holdfast: The environment variable MY_KEY, which engines.a.apiKeyEnv names, is not set; set it"
@@ -248,7 +248,7 @@ class SidecarProcessTest {
         try (Child sound =
                 Child.start(Map.of("MY_KEY", "k"), "sidecar", "--check-config", "--config", file.toString())) {
             assertThat(sound.ends())
-                    .isEqualTo(new CommandRun(ExitCode.OK, file + " is sound." + System.lineSeparator(), ""));
+                    .isEqualTo(new CommandRun(ExitCode.OK, file + " is valid." + System.lineSeparator(), ""));
         }
     }
 
@@ -258,12 +258,12 @@ class SidecarProcessTest {
                 .isEqualTo(
                         "holdfast: the sidecar needs --config FILE or --engine URL; 'holdfast sidecar --print-example'"
                                 + " prints a file to start from.");
-        assertThat(Child.tells("sidecar", "--set", "listen.port").badInput())
+        assertThat(CommandRun.by("sidecar", "--set", "listen.port").badInput())
                 .startsWith("holdfast: --set is 'listen.port'; write KEY=VALUE");
-        assertThat(Child.tells("sidecar", "--engine", NOBODY, "--log-format", "xml")
+        assertThat(CommandRun.by("sidecar", "--engine", NOBODY, "--log-format", "xml")
                         .badInput())
                 .isEqualTo("holdfast: --log-format is 'xml'; write auto or json or text.");
-        assertThat(Child.tells("sidecar", "--engine", NOBODY, "--log-level", "loud")
+        assertThat(CommandRun.by("sidecar", "--engine", NOBODY, "--log-level", "loud")
                         .badInput())
                 .startsWith("holdfast: --log-level is 'loud'; write ");
     }
@@ -289,7 +289,7 @@ class SidecarProcessTest {
                 CommandRun told = child.stop();
 
                 assertThat(told.code()).isEqualTo(TERMINATED);
-                assertThat(told.out()).contains("lets go of what it holds, and ends");
+                assertThat(told.out()).contains("releases its holds and ends");
             }
         } finally {
             vertx.close().toCompletionStage().toCompletableFuture().join();

@@ -35,7 +35,8 @@ public final class SmallDemo {
                     @Override
                     public <K> K create(Class<K> type) throws Exception {
                         return type == DemoCommand.class
-                                ? type.cast(new DemoCommand(cycles -> scenarios))
+                                ? type.cast(
+                                        new DemoCommand(cycles -> scenarios, new JumpingClock(Thread.currentThread())))
                                 : usual.create(type);
                     }
                 },

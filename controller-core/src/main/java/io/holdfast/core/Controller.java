@@ -24,6 +24,7 @@ import io.holdfast.core.index.EngineCaches;
 import io.holdfast.core.index.KvEventSink;
 import io.holdfast.core.index.Matches;
 import io.holdfast.core.index.Prefix;
+import io.holdfast.core.pin.Acting;
 import io.holdfast.core.pin.EngineIdentity;
 import io.holdfast.core.pin.Ledger;
 import io.holdfast.core.pin.LedgerLine;
@@ -139,7 +140,8 @@ public final class Controller {
         this.backends = backends;
         this.acting = acting;
         this.steering = new Steering(ledger.paused(), false, false);
-        this.own = new OwnRequests(backends.sender(), acting, mailbox::outcome);
+        Acting calls = new Acting(acting, mailbox::outcome);
+        this.own = new OwnRequests(backends.sender(), calls);
         this.observers = new EngineObservers(requests, own::isOwn, backends.sendsTokens(), this::engineForgot);
         this.events = observers.first();
         this.readable = List.of(events.tree());
@@ -153,18 +155,17 @@ public final class Controller {
                 backends,
                 tree,
                 own,
-                results -> new Pins(ledger, backends, acting, mailbox::outcome, tree, this::lastLook, results),
+                results -> new Pins(ledger, backends, acting, mailbox::outcome, tree, results),
                 () -> planNow = true,
                 this::probeAgain);
         this.pins = outcomes.pins();
-        this.keepWarm = new KeepWarm(
-                holds, events.tree(), own, acting, mailbox::outcome, settings.ownRequestsAnHour(), outcomes);
+        this.keepWarm = new KeepWarm(holds, events.tree(), own, calls, settings.ownRequestsAnHour(), outcomes);
         this.probing = new Probing(
                 backends, acting, mailbox::outcome, () -> outcomes.changeOver(keepWarm::rests), () -> planNow = true);
         this.measuring = new Measuring(settings.effect(), random, observers, holds, backends, steering);
         this.tick = new Tick(
                 settings, steering, backends, observers, newest, holds, pins, own, priming, probing, guard, measuring);
-        this.runner = new PlanRunner(holds, pins, priming, events, tree, tick::automaticLease);
+        this.runner = new PlanRunner(holds, pins, priming, events, tree, tick);
         this.explainer = new Explainer(events, tree, tick);
         events.prefixes().gapsEvery(settings.automaticLease().dividedBy(GAPS_A_LEASE));
         this.view = picture(newest.asTold());
@@ -336,7 +337,7 @@ public final class Controller {
                 holds.fail(answer, refusal.get());
                 return;
             }
-            Hold hold = holds.register(HoldOrigin.REQUESTED, events.withKnownTokens(request), "asked for");
+            Hold hold = holds.register(HoldOrigin.REQUESTED, events.withKnownTokens(request), "requested");
             holds.awaitDecision(hold.id(), answer, nowNanos + patience.toNanos());
             if (backends.chosen().traits().needs(Need.TOKENS)
                     && hold.request().tokens().isEmpty()) {
@@ -794,10 +795,6 @@ public final class Controller {
      */
     private boolean idle() {
         return !tick.holdsAutomatically() && holds.living().isEmpty() && pins.quiet();
-    }
-
-    private Optional<String> lastLook(Backend backend, long block) {
-        return tick.lastLook(backend, block);
     }
 
     private EngineView picture(EngineReadings readings) {

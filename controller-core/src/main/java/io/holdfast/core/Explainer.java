@@ -65,7 +65,7 @@ final class Explainer {
                 .map(this::whyNoLine)
                 .orElseGet(() -> tick.byRank()
                         .map(ranked -> ranked.whyNot(rank))
-                        .orElse("nobody asked for it, and " + EngineView.ByRank.OFF.why()));
+                        .orElse("nobody requested it, and " + EngineView.ByRank.OFF.why()));
         String part = line.map(about -> "of its first " + tree.depth(about.prefix()) + " blocks: " + about.reason()
                         + "; of all of it: ")
                 .orElse("");
@@ -94,7 +94,7 @@ final class Explainer {
         }
         if (prefix.losses() == 0) {
             return tree.resident(prefix.lastBlock())
-                    ? "never lost: the cache keeps it by itself"
+                    ? "never lost: the cache keeps it without a hold"
                     : "not in the cache now, and no request has found it lost yet";
         }
         if (!prefix.worthHolding()) {

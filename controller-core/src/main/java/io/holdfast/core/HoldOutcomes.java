@@ -187,7 +187,7 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
         looksShort = 0;
         String evidence = "the engine, at rest, keeps " + usedBlocks[rank] * blockTokens + " tokens where "
                 + pins.surelyPinnedBlocks(rank) * blockTokens + " were pinned"
-                + (tree.several() ? " on data-parallel rank " + rank : "") + ", so it has let go of pins by itself";
+                + (tree.several() ? " on data-parallel rank " + rank : "") + ", so it has released pins on its own";
         for (Hold hold : holds.living()) {
             if (hold.state() == HoldState.HELD) {
                 lose(hold, evidence);
@@ -326,17 +326,14 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
 
     @Override
     public void calling(PinCommand command) {
-        if (sendsPrefixes()) {
-            boolean touch = backends.chosen().traits().fading();
-            pinsUnderWay.put(
-                    command.attempt(),
-                    new PinRequest(
-                            command.holdId(),
-                            nowNanos,
-                            touch
-                                    ? own.beginTouch(command.prefix(), command.blocks())
-                                    : own.begin(command.prefix(), command.blocks())));
-        }
+        pinsUnderWay.put(
+                command.attempt(),
+                new PinRequest(
+                        command.holdId(),
+                        nowNanos,
+                        backends.chosen().traits().fading()
+                                ? own.beginTouch(command.prefix(), command.blocks())
+                                : own.begin(command.prefix(), command.blocks())));
     }
 
     @Override
@@ -356,7 +353,7 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
             int wanted = hold.request().blocks();
             String why = hold.automatic()
                     ? hold.reason()
-                    : "asked for; " + Planner.pinReason(backends.chosen().traits(), blocks, wanted) + ". " + reason;
+                    : "requested; " + Planner.pinReason(backends.chosen().traits(), blocks, wanted) + ". " + reason;
             Hold now = hold.held(block, blocks, why);
             if (backends.chosen().traits().lasting()) {
                 now = now.proven(holds.provenNanos(block));

@@ -7,6 +7,7 @@ import io.holdfast.core.hold.Hold;
 import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.hold.Holds;
 import io.holdfast.core.index.EngineBlocks;
+import io.holdfast.core.pin.Acting;
 import io.holdfast.core.reading.EngineReadings;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -18,8 +19,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
-import java.util.concurrent.Executor;
 
 /** Makes pins that fade again before they are worth nothing: what was used last is what an engine evicts last. */
 final class KeepWarm {
@@ -96,8 +95,7 @@ final class KeepWarm {
     private final Holds holds;
     private final EngineBlocks tree;
     private final OwnRequests own;
-    private final Executor acting;
-    private final Executor owner;
+    private final Acting acting;
     private final Duration mostAnHour;
     private final Decisions decisions;
     private final Map<Long, Kept> kept = new HashMap<>();
@@ -181,19 +179,11 @@ final class KeepWarm {
             double unseen) {}
 
     /** {@code mostAnHour} is how long requests of our own may take within an hour. */
-    KeepWarm(
-            Holds holds,
-            EngineBlocks tree,
-            OwnRequests own,
-            Executor acting,
-            Executor owner,
-            Duration mostAnHour,
-            Decisions decisions) {
+    KeepWarm(Holds holds, EngineBlocks tree, OwnRequests own, Acting acting, Duration mostAnHour, Decisions decisions) {
         this.holds = holds;
         this.tree = tree;
         this.own = own;
         this.acting = acting;
-        this.owner = owner;
         this.mostAnHour = mostAnHour;
         this.decisions = decisions;
     }
@@ -423,20 +413,12 @@ final class KeepWarm {
         Backend chosen = backend.itself();
         of.underWay = true;
         underWay++;
-        CompletionStage<Void> unused = CompletableFuture.completedFuture(command)
-                .thenComposeAsync(
-                        sent -> of.wanted
-                                ? chosen.pin(sent)
-                                : CompletableFuture.completedStage(new Outcome(
-                                        Outcome.Kind.NOT_SENT, "its hold was given up before the touch could leave")),
-                        acting)
-                .handle((outcome, failure) -> {
-                    Outcome known = failure == null
-                            ? outcome
-                            : new Outcome(Outcome.Kind.NOT_SENT, "it could not be sent: " + failure.getMessage());
-                    owner.execute(() -> touched(hold.id(), of, call, known, now.allocated));
-                    return null;
-                });
+        acting.call(
+                () -> of.wanted
+                        ? chosen.pin(command)
+                        : CompletableFuture.completedStage(new Outcome(
+                                Outcome.Kind.NOT_SENT, "its hold was given up before the touch could leave")),
+                outcome -> touched(hold.id(), of, call, outcome, now.allocated));
     }
 
     private void touched(long holdId, Kept of, OwnRequests.Call call, Outcome outcome, long allocatedAtSending) {

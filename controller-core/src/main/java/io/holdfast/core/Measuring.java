@@ -131,6 +131,6 @@ final class Measuring {
         return loop.isEmpty()
                 ? "not measured: ttftLoop, which measures it, is switched off"
                 : "not measured: what " + backends.chosen().name()
-                        + " holds cannot be let go, so that there is nothing to compare it with";
+                        + " holds cannot be released, so there is nothing to compare it with";
     }
 }

@@ -3,6 +3,7 @@ package io.holdfast.core;
 import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.backend.PrefixSender;
 import io.holdfast.core.hold.HoldRequest;
+import io.holdfast.core.pin.Acting;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.core.requests.VisibleRequest;
@@ -12,9 +13,6 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
-import java.util.concurrent.Executor;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 
@@ -49,8 +47,7 @@ final class OwnRequests {
     private static final long SEEN_WITHIN_NANOS = 5_000_000_000L;
 
     private final Optional<PrefixSender> sender;
-    private final Executor acting;
-    private final Executor owner;
+    private final Acting acting;
     private final Deque<Long> storedNanos = new ArrayDeque<>();
     private final List<Call> calls = new ArrayList<>();
     private final Deque<Call> lately = new ArrayDeque<>();
@@ -147,11 +144,9 @@ final class OwnRequests {
      */
     record Finished(long holdId, Optional<String> trouble, boolean unclear) {}
 
-    /** {@code acting} is where calls are made, {@code owner} where their answers are taken. */
-    OwnRequests(Optional<PrefixSender> sender, Executor acting, Executor owner) {
+    OwnRequests(Optional<PrefixSender> sender, Acting acting) {
         this.sender = sender;
         this.acting = acting;
-        this.owner = owner;
     }
 
     /** Has each answer told. */
@@ -200,14 +195,7 @@ final class OwnRequests {
         busyNanos = nowNanos;
         int[] tokens = prefix.tokensOf(prefix.blocks());
         PrefixSender by = sender.orElseThrow();
-        CompletionStage<Outcome> unused = CompletableFuture.completedFuture(tokens)
-                .thenComposeAsync(by::send, acting)
-                .whenComplete((outcome, failure) -> owner.execute(() -> end(
-                        call,
-                        failure == null
-                                ? outcome
-                                : new Outcome(
-                                        Outcome.Kind.NOT_SENT, "it could not be sent: " + failure.getMessage()))));
+        acting.call(() -> by.send(tokens), outcome -> end(call, outcome));
     }
 
     /** A request of the first blocks of a prefix that is in the cache leaves for the engine. */

@@ -5,13 +5,11 @@ import io.holdfast.core.hold.HoldOrigin;
 import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.hold.Holds;
-import io.holdfast.core.hold.Lease;
 import io.holdfast.core.index.EngineCaches;
 import io.holdfast.core.pin.Pins;
 import io.holdfast.core.plan.Plan;
 import io.holdfast.core.plan.Reason;
 import java.util.Set;
-import java.util.function.LongFunction;
 
 /** Carries out plans: changes the holds as their lines say, and has the engine asked for what that takes. */
 final class PlanRunner {
@@ -24,25 +22,20 @@ final class PlanRunner {
     private final Priming priming;
     private final EngineObserver events;
     private final EngineCaches tree;
-    private final LongFunction<Lease> leases;
+    private final Tick tick;
 
     /**
-     * {@code events} are those of the cache where automatic holds are found, {@code leases} what those last by their
-     * last block.
+     * Carries out what this tick decides.
+     *
+     * @param events of the cache where automatic holds are found
      */
-    PlanRunner(
-            Holds holds,
-            Pins pins,
-            Priming priming,
-            EngineObserver events,
-            EngineCaches tree,
-            LongFunction<Lease> leases) {
+    PlanRunner(Holds holds, Pins pins, Priming priming, EngineObserver events, EngineCaches tree, Tick tick) {
         this.holds = holds;
         this.pins = pins;
         this.priming = priming;
         this.events = events;
         this.tree = tree;
-        this.leases = leases;
+        this.tick = tick;
     }
 
     void run(Plan plan, long nowNanos) {
@@ -98,10 +91,10 @@ final class PlanRunner {
         Hold hold = holds.living(line.holdId()).orElseGet(() -> automatic(line));
         if (hold.waits()) {
             holds.update(hold.because(line.reason()));
-            pins.want(hold, pathOf(hold.request(), line), line.blocks());
+            pins.want(hold, pathOf(hold.request(), line), line.blocks(), tick::lastLook);
         } else if (hold.state() == HoldState.HELD) {
             // On one more rank.
-            pins.want(hold, pathOf(hold.request(), line), line.blocks());
+            pins.want(hold, pathOf(hold.request(), line), line.blocks(), tick::lastLook);
         }
     }
 
@@ -122,7 +115,7 @@ final class PlanRunner {
     }
 
     private Hold automatic(Plan.Line line) {
-        HoldRequest path = new HoldRequest(tree.path(line.prefix()), leases.apply(line.prefix()));
+        HoldRequest path = new HoldRequest(tree.path(line.prefix()), tick.automaticLease(line.prefix()));
         return holds.register(HoldOrigin.AUTOMATIC, events.withKnownTokens(path), line.reason());
     }
 

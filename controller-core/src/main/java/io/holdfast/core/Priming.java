@@ -58,16 +58,13 @@ final class Priming {
                             + " it yet");
         }
         if (!certain) {
-            return Optional.of("the sidecar does not store it by itself while it may be there unseen");
+            return Optional.of("the sidecar does not send it, since it may be in the cache unseen");
         }
         return switch (readings.waitingRequests()) {
             case Reading.Unknown unknown ->
-                Optional.of("the sidecar does not store it by itself while it is not known whether requests wait: "
-                        + unknown.why());
+                Optional.of("the sidecar does not send it while it is unknown whether requests wait: " + unknown.why());
             case Reading.Known known ->
-                known.value() > 0
-                        ? Optional.of("the sidecar does not store it by itself while requests wait")
-                        : Optional.empty();
+                known.value() > 0 ? Optional.of("the sidecar does not send it while requests wait") : Optional.empty();
         };
     }
 
@@ -83,7 +80,7 @@ final class Priming {
                                 .filter(Hold::waits)
                                 .map(hold -> hold.waiting(
                                         nowNanos + (done.unclear() ? afterHarmNanos : AGAIN_NANOS),
-                                        "sent alone, in vain: " + why))))
+                                        "sent by the sidecar without success: " + why))))
                 .ifPresent(hold -> {
                     holds.update(hold);
                     sentInVain.add(hold.id());

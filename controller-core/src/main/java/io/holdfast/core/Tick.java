@@ -312,9 +312,9 @@ final class Tick {
         }
         if (observers.silent().filter(cache -> !cache.counted()).isPresent()) {
             return Optional.of(
-                    "the engine has not told how many requests and prompt tokens it served, by which alone its cache"
-                        + " is followed without KV events: it does so after its first request, where its metrics are"
-                        + " switched on");
+                    "the engine has not reported how many requests and prompt tokens it served, by which alone"
+                            + " its cache is followed without KV events: it does so after its first request, where"
+                            + " its metrics are switched on");
         }
         if (pins.areHard() && guard.hindrance(nowNanos).isPresent()) {
             return guard.hindrance(nowNanos);

@@ -77,7 +77,7 @@ final class ControllerTest {
         HoldView held = harness.hold(1, 2, 3);
         assertThat(held.heldBlocks()).isEqualTo(2);
         assertThat(held.wantedBlocks()).isEqualTo(3);
-        assertThat(held.reason()).startsWith("asked for; clipped: 2 of 3 blocks");
+        assertThat(held.reason()).startsWith("requested; clipped: 2 of 3 blocks");
         assertThat(harness.engine.pins).containsOnlyKeys(2L);
     }
 
@@ -431,7 +431,7 @@ final class ControllerTest {
         harness.stored(LongStream.range(5_000, 5_501).toArray());
         harness.pass(Duration.ofMillis(100));
         assertThat(harness.engine.pins).isEmpty();
-        assertThat(harness.holdNow(held.id()).reason()).startsWith("let go: the pins exceed the bound: ");
+        assertThat(harness.holdNow(held.id()).reason()).startsWith("released: the pins exceed the bound: ");
     }
 
     @Test
@@ -859,7 +859,7 @@ final class ControllerTest {
         long id = askWithTokens(1, 2);
         harness.pass(Duration.ofMillis(100));
         assertThat(harness.holdNow(id).reason())
-                .isEqualTo("sent alone, in vain: The engine refused with HTTP 400: no.");
+                .isEqualTo("sent by the sidecar without success: The engine refused with HTTP 400: no.");
         harness.pass(Duration.ofSeconds(59));
         assertThat(harness.own).hasSize(1);
         harness.pass(Duration.ofSeconds(2));
@@ -892,7 +892,7 @@ final class ControllerTest {
         harness.pass(Duration.ofHours(2));
         assertThat(harness.own).hasSize(1);
         assertThat(harness.holdNow(id).reason())
-                .isEqualTo("sent alone, in vain: /generate broke off without an answer.");
+                .isEqualTo("sent by the sidecar without success: /generate broke off without an answer.");
     }
 
     @Test
@@ -914,7 +914,7 @@ final class ControllerTest {
         harness.controller.events().gap(new Gap(Gap.Cause.DROPPED, 3, 5));
         long id = askWithTokens(1, 2);
         assertThat(harness.own).isEmpty();
-        assertThat(harness.holdNow(id).reason()).endsWith("while it may be there unseen");
+        assertThat(harness.holdNow(id).reason()).endsWith("since it may be in the cache unseen");
     }
 
     @Test
@@ -928,7 +928,8 @@ final class ControllerTest {
         assertThat(harness.holdNow(id).reason())
                 .endsWith("another prefix is being stored by a request of the sidecar's own");
         harness.pass(Duration.ofSeconds(2));
-        assertThat(harness.holdNow(id).reason()).startsWith("sent alone, in vain: the engine answered, and its events");
+        assertThat(harness.holdNow(id).reason())
+                .startsWith("sent by the sidecar without success: the engine" + " answered, and its events");
         assertThat(harness.own).hasSize(2);
     }
 
@@ -949,7 +950,7 @@ final class ControllerTest {
         harness.ownAnswer = new Outcome(Outcome.Kind.REJECTED, "The engine refused with HTTP 400: no.");
         long id = askWithTokens(1, 2);
         harness.pass(Duration.ofMillis(100));
-        assertThat(harness.holdNow(id).reason()).startsWith("sent alone, in vain");
+        assertThat(harness.holdNow(id).reason()).startsWith("sent by the sidecar without success");
         harness.stored(1, 2, 31);
         harness.pass(Duration.ofMillis(100));
         assertThat(harness.holdNow(id).state()).isEqualTo(HoldState.HELD);
@@ -1082,8 +1083,8 @@ final class ControllerTest {
         }
         assertThat(harness.holdNow(id).timesLost()).isEqualTo(1);
         assertThat(harness.holdNow(id).reason())
-                .contains("It was lost before: the engine, at rest, keeps 0 tokens where 32 were pinned, so it has let"
-                        + " go of pins by itself");
+                .contains("It was lost before: the engine, at rest, keeps 0 tokens where 32 were pinned, so it"
+                        + " has released pins on its own");
         assertThat(harness.takeLog()).as("to be sure").contains("unpin 2");
     }
 

@@ -16,6 +16,7 @@ import io.holdfast.core.index.CacheTraits;
 import io.holdfast.core.index.EngineBlocks;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.TreeListener;
+import io.holdfast.core.pin.Acting;
 import io.holdfast.core.prefix.SharedPrefixes;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
@@ -42,7 +43,7 @@ class KeepWarmTest {
     private final EngineBlocks tree = new EngineBlocks(CacheTraits.vllm(), new Silent());
     private final Holds holds =
             new Holds(1, tree, new SharedPrefixes(tree, new BlockTokens(tree::resident), SECOND), Runnable::run);
-    private final OwnRequests own = new OwnRequests(Optional.empty(), Runnable::run, Runnable::run);
+    private final OwnRequests own = new OwnRequests(Optional.empty(), new Acting(Runnable::run, Runnable::run));
     private final List<CompletableFuture<Outcome>> sent = new ArrayList<>();
     /** First token of each prefix that was sent, which is the number of its hold. */
     private final List<Integer> touched = new ArrayList<>();
@@ -55,8 +56,8 @@ class KeepWarmTest {
                 return sent.getLast();
             },
             () -> CompletableFuture.completedFuture(new Capabilities(true, "")));
-    private final KeepWarm warm =
-            new KeepWarm(holds, tree, own, Runnable::run, Runnable::run, Duration.ofSeconds(10), new Decided());
+    private final KeepWarm warm = new KeepWarm(
+            holds, tree, own, new Acting(Runnable::run, Runnable::run), Duration.ofSeconds(10), new Decided());
 
     private long nanos = SECOND;
     private long allocated = 5_000;

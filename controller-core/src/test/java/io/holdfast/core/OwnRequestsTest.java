@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.backend.Outcome.Kind;
 import io.holdfast.core.hold.HoldRequest;
+import io.holdfast.core.pin.Acting;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.RankLoad;
 import io.holdfast.core.reading.Reading;
@@ -20,7 +21,7 @@ class OwnRequestsTest {
     private static final long SECOND = 1_000_000_000L;
     private static final HoldRequest PREFIX = new HoldRequest(new long[] {1, 2}, new int[32], Duration.ofHours(1));
 
-    private final OwnRequests own = new OwnRequests(Optional.empty(), Runnable::run, Runnable::run);
+    private final OwnRequests own = new OwnRequests(Optional.empty(), new Acting(Runnable::run, Runnable::run));
 
     @Test
     void answeredRequest_isTakenOffFromTheNextReadingOn() {

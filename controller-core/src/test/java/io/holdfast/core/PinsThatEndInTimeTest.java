@@ -237,9 +237,8 @@ final class PinsThatEndInTimeTest {
         later(Duration.ofSeconds(3));
         assertThat(harness.holdNow(held.id()).timesLost()).isEqualTo(1);
         assertThat(harness.holdNow(held.id()).reason())
-                .endsWith(
-                        "it could not be renewed in time, and ends by itself 60 s after its last renewal or use: renew"
-                                + " NOT_SENT");
+                .endsWith("it could not be renewed in time, and ends automatically 60 s after its last renewal or"
+                        + " use: renew NOT_SENT");
     }
 
     @Test

@@ -284,7 +284,8 @@ final class RanksTest {
     void loadOfOneRankUnknown_keepsAllFromBeingPinned() {
         stored(0, 1, 2, 3);
         harness.controller.readings(Samples.readings(10_000, 16, 9_000, 0, 0, 0, 0, 0, harness.now));
-        assertThat(harness.hold(1, 2, 3).reason()).contains("the engine does not tell it of each data-parallel rank");
+        assertThat(harness.hold(1, 2, 3).reason())
+                .contains("the engine does not report it for each data-parallel" + " rank");
         assertThat(harness.engine.pins).isEmpty();
     }
 

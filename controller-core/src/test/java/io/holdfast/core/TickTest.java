@@ -9,6 +9,7 @@ import io.holdfast.core.hold.HoldOrigin;
 import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.Holds;
 import io.holdfast.core.index.StoredBlocks;
+import io.holdfast.core.pin.Acting;
 import io.holdfast.core.pin.EngineIdentity;
 import io.holdfast.core.pin.Ledger;
 import io.holdfast.core.pin.Pins;
@@ -31,7 +32,7 @@ final class TickTest {
 
     private final ControllerHarness.Engine engine = new ControllerHarness.Engine();
     private final Backends backends = Backends.only(engine);
-    private final OwnRequests own = new OwnRequests(Optional.empty(), Runnable::run, Runnable::run);
+    private final OwnRequests own = new OwnRequests(Optional.empty(), new Acting(Runnable::run, Runnable::run));
     private final EngineObservers observers = new EngineObservers(RequestRules.sglang(), own::isOwn, false, rank -> {});
     private final NewestReadings newest = new NewestReadings(observers);
     private final Holds holds = new Holds(1, observers.trees(), observers, Runnable::run);
@@ -47,14 +48,7 @@ final class TickTest {
                         backends,
                         observers.trees(),
                         own,
-                        results -> new Pins(
-                                ledger,
-                                backends,
-                                Runnable::run,
-                                Runnable::run,
-                                observers.trees(),
-                                (backend, block) -> tick.lastLook(backend, block),
-                                results),
+                        results -> new Pins(ledger, backends, Runnable::run, Runnable::run, observers.trees(), results),
                         () -> {},
                         () -> {})
                 .pins();

@@ -373,8 +373,7 @@ public final class Engine {
         if (blockTokens > 0 && blockTokens != fleet.blockTokens() && trouble.isEmpty()) {
             trouble = Optional.of("its blocks have " + blockTokens + " tokens and the fleet's have "
                     + fleet.blockTokens()
-                    + ", so that nothing of it is found: start it with that page or block size, or"
-                    + " a fleet of its own");
+                    + ", so that nothing of it is found: start it with that page or block size, or a fleet of its own");
             LOG.warn("Engine {}: {}.", id(), trouble.get());
         }
     }
@@ -415,7 +414,7 @@ public final class Engine {
     }
 
     void failed(String what, Throwable cause) {
-        end(what + " (" + cause + "); what it has pinned is in its ledger, and the next process lets go of it");
+        end(what + " (" + cause + "); its pins are in its ledger, and the next process releases them");
         LOG.error("Engine {} is decided about no more: {}.", id(), what, cause);
     }
 

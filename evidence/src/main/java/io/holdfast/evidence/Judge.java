@@ -261,7 +261,8 @@ public final class Judge {
     private Verdict shownByLatency(Complete of) {
         return give(
                 Finding.REAL,
-                "The switch changed the value by %s (%s %s), in both %s and beyond chance (p %s by Student's t, %s/%s by permutation); it claims to hold nothing, so no cached tokens were asked for%s."
+                ("The switch changed the value by %s (%s %s), in both %s and beyond chance (p %s by Student's t, %s/%s"
+                                + " by permutation); it claims no hold, so no proof by cached tokens was required%s.")
                         .formatted(
                                 Words.percent(of.effect),
                                 ci(),
@@ -353,9 +354,9 @@ public final class Judge {
         if (data.pairs() > 0 && (normal == data.pairs() || reversed == data.pairs())) {
             return lacking(
                     Shortfall.DESIGN,
-                    ("All %s pairs ran the %s leg first, so what being second does by itself is in what they show, and"
-                                    + " nothing tells it from holding: the naive claim of one order is %s. Run both"
-                                    + " orders and A/A pairs.")
+                    ("All %s pairs ran the %s leg first, so their difference includes the effect of running"
+                                    + " second, which nothing separates from holding: the naive claim of one"
+                                    + " order is %s. Run both orders and A/A pairs.")
                             .formatted(
                                     data.pairs(),
                                     normal > 0 ? "baseline" : "pinned",

@@ -50,7 +50,7 @@ final class JudgeTest {
             assertThat(verdict.headline()).isEqualTo("REAL");
             assertThat(verdict.reason())
                     .startsWith("The switch changed the value by -18.1 %")
-                    .contains("in both orders", "it claims to hold nothing")
+                    .contains("in both orders", "it claims no hold")
                     .doesNotContain("prefix");
             assertThat(verdict.warnings()).isEmpty();
         }

@@ -62,9 +62,11 @@ final class VllmNaming implements BlockNaming {
         String mend = "; write hashAlgorithm and hashSeed (its --prefix-caching-hash-algo and PYTHONHASHSEED) into the"
                 + " configuration, or send the hashes of its events.";
         return tried.get() == 0
-                ? "How this vLLM engine names its blocks is not known before it announced the first block of a prompt"
-                        + " with its tokens: send it any prompt longer than a block and ask again, or hold by example."
-                : "This vLLM engine names its blocks by no rule that was tried (" + tried.get() + " blocks)" + mend;
+                ? "The rule by which this vLLM engine names its blocks is not known before it announces the first"
+                        + " block of a prompt with its tokens: send it any prompt longer than a block and"
+                        + " request again, or hold by example."
+                : "No known rule gives the names of this vLLM engine's blocks (tried with " + tried.get() + " blocks)"
+                        + mend;
     }
 
     @Override

@@ -2,11 +2,15 @@ package io.holdfast.sidecar;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.core.backend.AutoBackend;
+import io.holdfast.core.backend.DryRunBackend;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.rules.fault.ServerFault;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.holdfast.rules.vllm.VllmSettings;
+import io.holdfast.sglang.PinBlocksBackend;
+import io.holdfast.sidecar.config.EngineConfig.EngineType;
 import io.holdfast.sidecar.config.SidecarConfig;
 import io.holdfast.sidecar.fleet.Sidecar;
 import io.vertx.core.Vertx;
@@ -16,6 +20,7 @@ import java.net.URI;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -186,7 +191,7 @@ class EngineLivesTest {
                                 engines: {demo: {type: %s, url: '%s', events: '%s', readingsMillis: 50}}
                                 """.formatted(state, type, emulator.uri(), emulator.eventsEndpoint()), "test.yaml"));
                 SidecarClient client = new SidecarClient(sidecar.uri())) {
-            String mend = "The engine asks for a key that it was not given (HTTP 401 at " + route
+            String mend = "The engine needs a key, and a valid one was not sent (HTTP 401 at " + route
                     + "): engines.ID.apiKeyEnv names the environment variable that has it.";
 
             Http.Answer ready = Eventually.see(
@@ -203,6 +208,10 @@ class EngineLivesTest {
 
     @Test
     void engineWithTwoRanksAndNoPins_isFollowed_andSaidWhyInOneSentence() {
+        List<String> requests = EngineType.SGLANG.backends().stream()
+                .filter(name -> !Set.of(AutoBackend.NAME, PinBlocksBackend.NAME, DryRunBackend.NAME)
+                        .contains(name))
+                .toList();
         try (Emulator emulator = Emulator.start(vertx, TestBed.fast().withFaults(List.of(new ServerFault.DpRanks(2))));
                 Sidecar sidecar = Sidecar.start(vertx, TestBed.config(state, emulator.uri(), "backend: auto"));
                 SidecarClient client = new SidecarClient(sidecar.uri())) {
@@ -216,7 +225,7 @@ class EngineLivesTest {
                             + " request reaches one of them only: run one engine for each rank, each with a sidecar's"
                             + " engine of its own.");
             assertThat(client.engine().getJsonObject("backend").getString("why"))
-                    .contains("No way to hold works on this engine. Not session_hold, priority_touch, keep_warm:");
+                    .contains("No way to hold works on this engine. Not " + String.join(", ", requests) + ":");
         }
     }
 

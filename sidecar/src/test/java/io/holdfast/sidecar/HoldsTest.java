@@ -131,7 +131,7 @@ class HoldsTest {
         assertThat(bed.engine.usedTokens()).isZero();
         Http.Answer paused = bed.client.hold(PREFIX, 60);
         assertThat(paused.status()).as(paused.text()).isEqualTo(409);
-        assertThat(bed.client.http.get("/readyz").text()).contains("only resume lifts that");
+        assertThat(bed.client.http.get("/readyz").text()).contains("only resume ends the pause");
 
         assertThat(bed.client.http.post("/api/v1/engines/demo/resume", "").json())
                 .isEqualTo(new JsonObject().put("resumed", true));

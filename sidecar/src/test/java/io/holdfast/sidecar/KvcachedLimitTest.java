@@ -49,7 +49,10 @@ class KvcachedLimitTest {
     private static final long STARTUP = 512 * MIB;
     private static final String QUICK = "coolDownSeconds: 1";
     private static final int PROMPTS = 6;
-    private static final int MOVES = "deep".equals(System.getProperty("holdfast.scale", "slice")) ? 100 : 4;
+    private static final boolean DEEP = "deep".equals(System.getProperty("holdfast.scale", "slice"));
+    private static final int MOVES = DEEP ? 100 : 4;
+    /** Each second one is of the other kind. */
+    private static final int KILLS = DEEP ? 20 : 2;
 
     @TempDir
     Path folder;
@@ -269,7 +272,7 @@ class KvcachedLimitTest {
         {"limit":"32M"}    | 409 | The engine holds 96 MiB and needs room for its largest request: the lowest limit now is 176 MiB.
         {"limit":"1T"}     | 400 | The limit is '1T'; write a number of bytes, or a size such as 8G, 512M or 1.5g.
         {"limit":[1]}      | 400 | The limit is no number and no text; write a number of bytes
-        {"limits":1}       | 400 | The field 'limits' is unknown; what can be asked for is limit.
+        {"limits":1}       | 400 | The field 'limits' is unknown; the only field is limit.
         {}                 | 400 | The limit is missing; write {"limit":"8G"}, or bytes.
         """)
     void requestThatCannotBe_isOneSentence(String body, int status, String sentence) {
@@ -458,7 +461,7 @@ class KvcachedLimitTest {
     @Test
     void killAtAnyMomentOfAMove_leavesASafeLimit_thatTheNextKnows() throws IOException {
         Path config = Files.writeString(folder.resolve("holdfast.yaml"), yaml(QUICK));
-        for (int round = 0; round < 5; round++) {
+        for (int round = 0; round < KILLS; round++) {
             CompletableFuture<Http.Answer> answer;
             try (ChildSidecar child = ChildSidecar.start(config);
                     Http http = new Http(child.uri())) {

@@ -306,7 +306,7 @@ class PageTest {
             chromium().textOf("[data-hold='" + id + "']", text -> !text.isEmpty());
 
             chromium().click("[data-act='release-all']");
-            assertThat(chromium().text("#sure-dialog")).contains("1 hold will be let go of");
+            assertThat(chromium().text("#sure-dialog")).contains("1 hold will be released");
             assertThat(bed.client.holdById(id).getString("state")).isEqualTo("held");
             chromium().click("#sure-yes");
             chromium().textOf(".callout.warn", text -> text.contains("Paused."));

@@ -37,8 +37,8 @@ final class PriorityTouchTest {
             bed.heard();
             String id = bed.client.held(PREFIX);
             assertThat(bed.client.holdById(id).getString("reason"))
-                    .isEqualTo("asked for; the whole prefix is in the cache. The engine has its 512 tokens at priority"
-                            + " 2, above what clients send.");
+                    .isEqualTo("requested; the whole prefix is in the cache. The engine has its 512 tokens at"
+                            + " priority 2, above what clients send.");
             flood(bed.engine, 2000);
             assertThat(bed.engine.generate(PREFIX)).as("after the flood").isGreaterThanOrEqualTo(496);
 

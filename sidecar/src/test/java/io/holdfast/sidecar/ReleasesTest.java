@@ -3,6 +3,8 @@ package io.holdfast.sidecar;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.core.backend.PrefixSender;
+import io.holdfast.core.look.Finding;
+import io.holdfast.core.look.Finding.Status;
 import io.holdfast.core.requests.EventFollower;
 import io.holdfast.core.requests.RequestRules;
 import io.holdfast.core.requests.VisibleRequest;
@@ -14,8 +16,6 @@ import io.holdfast.sidecar.engine.EngineFamily;
 import io.holdfast.sidecar.engine.EngineTarget;
 import io.holdfast.sidecar.look.Diagnosis;
 import io.holdfast.sidecar.look.Doctor;
-import io.holdfast.sidecar.look.Finding;
-import io.holdfast.sidecar.look.Finding.Status;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

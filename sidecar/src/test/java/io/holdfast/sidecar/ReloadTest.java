@@ -231,7 +231,7 @@ class ReloadTest {
                             + EngineClient.array(PREFIX).encode() + "}}"));
             assertThat(reload(sidecar).getJsonObject("changed").getJsonArray("a"))
                     .containsExactly("holds");
-            Eventually.see("it may be let go of now", () -> heldToBeMeasured(a), held -> held.equals(List.of(true)));
+            Eventually.see("it may be released now", () -> heldToBeMeasured(a), held -> held.equals(List.of(true)));
 
             write(engine("a", first.uri(), ""));
             assertThat(reload(sidecar).getJsonObject("changed").getJsonArray("a"))
@@ -347,7 +347,7 @@ class ReloadTest {
             assertThat(http.get("/api/v1/engines").json().getJsonArray("engines"))
                     .hasSize(1);
             assertThat(http.get("/readyz").json().getJsonArray("notes").encode())
-                    .contains("the configuration is not taken: ")
+                    .contains("the new configuration is rejected: ")
                     .contains("engines.a.share");
 
             write(engine("a", NOBODY, ""));
@@ -506,7 +506,7 @@ class ReloadTest {
                 Eventually.see(
                         "its absence is said",
                         () -> a.http.get("/readyz").text(),
-                        text -> text.contains("does not give 1 of its engines any more"));
+                        text -> text.contains("no longer lists 1 of its engines"));
                 Eventually.see("it is let go of", one::usedTokens, used -> used == 0);
                 Eventually.see(
                         "it is gone", () -> a.http.get("/api/v1/engines/" + id).status(), status -> status == 404);

@@ -30,7 +30,7 @@ class SharedPrefixesApiTest {
             assertThat(shared.getInteger("tokens")).isEqualTo(512);
             assertThat(shared.getInteger("hits")).isEqualTo(2);
             assertThat(shared.getBoolean("cached")).isTrue();
-            assertThat(shared.getString("why")).isEqualTo("never lost: the cache keeps it by itself");
+            assertThat(shared.getString("why")).isEqualTo("never lost: the cache keeps it without a hold");
 
             bed.engine.flood(100, 60, 160);
             texts(bed, 1);
@@ -83,8 +83,8 @@ class SharedPrefixesApiTest {
             JsonObject unknown = explained(bed, PROMPT);
             assertThat(unknown.getInteger("cachedBlocks")).isZero();
             assertThat(unknown.getString("why"))
-                    .isEqualTo("nothing of it is in the cache; nobody asked for it, and automatic holds are switched"
-                            + " off");
+                    .isEqualTo("nothing of it is in the cache; nobody requested it, and automatic holds are"
+                            + " switched off");
             assertThat(unknown.containsKey("rank")).isFalse();
             Http.Answer refused = bed.client.http.post(EXPLAIN, "{\"tokens\":[1,2,3],\"leaseSeconds\":5}");
             assertThat(refused.status()).isEqualTo(400);

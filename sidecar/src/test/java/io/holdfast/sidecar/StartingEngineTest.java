@@ -47,7 +47,7 @@ class StartingEngineTest {
             Eventually.see("a probe is turned away", refused::get, times -> times > 0);
             String first = waiting(client);
             assertThat(client.http.get("/readyz").json().getJsonArray("reasons").encode())
-                    .contains("what its backend pin_blocks can do is not known");
+                    .contains("it is not known what its backend pin_blocks can do");
 
             starting = false;
             client.holdIn(first, "held");

@@ -49,7 +49,8 @@ class SteeringApiTest {
 
             Http.Answer refused = bed.client.hold(other, 60);
             assertThat(refused.status()).isEqualTo(409);
-            assertThat(refused.error()).startsWith("Holding is paused, and keeps what is held: asked for by one call");
+            assertThat(refused.error())
+                    .startsWith("Holding is paused, and keeps what is held: requested by one" + " call");
             assertThat(bed.client.holdById(held).getString("state")).isEqualTo("held");
             assertThat(bed.engine.usedTokens()).isEqualTo(256);
             JsonObject engine = bed.client.engine();

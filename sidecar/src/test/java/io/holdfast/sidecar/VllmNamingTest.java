@@ -188,7 +188,8 @@ class VllmNamingTest {
                 () -> client.http.get(SidecarClient.HOLDS + "/" + id).json(),
                 hold -> hold.getString("state").equals("requested")
                         && hold.getString("reason")
-                                .startsWith("How this vLLM engine names its blocks is not known before"));
+                                .startsWith("The rule by which this vLLM engine names its blocks is not known"
+                                        + " before"));
     }
 
     @Test
@@ -214,7 +215,7 @@ class VllmNamingTest {
             engine.complete(RULES);
             Eventually.see("blocks are heard of", client::engine, seen -> seen.getInteger("blocks") > 0);
             assertThat(client.hold(EngineClient.prompt(1, 64), 60).error())
-                    .startsWith("This vLLM engine names its blocks by no rule that was tried (1 blocks)");
+                    .startsWith("No known rule gives the names of this vLLM engine's blocks (tried with 1 blocks)");
         }
     }
 }

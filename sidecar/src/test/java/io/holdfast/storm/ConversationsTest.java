@@ -8,26 +8,34 @@ import io.holdfast.storm.Conversations.Found;
 import io.holdfast.storm.Conversations.Workload;
 import io.holdfast.storm.StormSidecar.Way;
 import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.stream.Stream;
 import org.assertj.core.data.Percentage;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.TestInstance.Lifecycle;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Conversations that go on after their prefix would be lost, on the engine's real rules, in virtual time. */
+@TestInstance(Lifecycle.PER_CLASS)
 final class ConversationsTest {
     private static final boolean DEEP = "deep".equals(System.getProperty("holdfast.scale", "slice"));
 
     /** A few conversations that are slow to go on, in a stream of prompts that come once: what LRU is worst at. */
     private static final Workload FEW_AMONG_MANY = new Workload(49_152, 250, 0.98, 8, 60);
 
+    /** What that stream finds without holds, by engine and seed. */
+    private final Map<Map.Entry<Way, Long>, Found> fewAmongManyAlone = new HashMap<>();
+
     @ParameterizedTest
     @EnumSource(names = {"SESSION_HOLD", "PIN_BLOCKS"})
     void conversationsBetweenOneShots_areHeldByTheirRank(Way way) {
-        for (long seed = 0; seed < (DEEP ? 10 : 1); seed++) {
-            Found without = late(new Conversations(seed, FEW_AMONG_MANY, way, false));
+        for (long seed = 0; seed < (DEEP ? 5 : 1); seed++) {
+            Found without = withoutHolds(way, seed);
             Conversations run = new Conversations(seed, FEW_AMONG_MANY, way, true);
             Found with = late(run);
             assertThat(with.promptTokens()).as("the same traffic").isCloseTo(without.promptTokens(), withinPercent(5));
@@ -60,7 +68,7 @@ final class ConversationsTest {
     @ParameterizedTest
     @MethodSource("littleToGain")
     void trafficWithLittleToGain_isNotHarmed(Workload workload, Way way) {
-        for (long seed = 0; seed < (DEEP ? 10 : 1); seed++) {
+        for (long seed = 0; seed < (DEEP ? 5 : 1); seed++) {
             Found without = late(new Conversations(seed, workload, way, false));
             Conversations run = new Conversations(seed, workload, way, true);
             Found with = late(run);
@@ -77,8 +85,8 @@ final class ConversationsTest {
     /** Hints that are always wrong tell as much as right ones, once that is known. */
     @Test
     void hintsThatLie_costNothing() {
-        Found without = late(new Conversations(4, FEW_AMONG_MANY, Way.SESSION_HOLD, false));
-        Conversations run = new Conversations(4, FEW_AMONG_MANY, Way.SESSION_HOLD, true).hinting(0);
+        Found without = withoutHolds(Way.SESSION_HOLD, 0);
+        Conversations run = new Conversations(0, FEW_AMONG_MANY, Way.SESSION_HOLD, true).hinting(0);
         Found with = late(run);
         assertThat(with.ratio()).as("%s against %s", with, without).isGreaterThan(1.5 * without.ratio());
         fine(run);
@@ -94,6 +102,11 @@ final class ConversationsTest {
         assertThat(run.view().lastPlan().lines()).noneMatch(line -> line.code() == Reason.RANKED);
         assertThat(run.view().holds()).isEmpty();
         fine(run);
+    }
+
+    private Found withoutHolds(Way way, long seed) {
+        return fewAmongManyAlone.computeIfAbsent(
+                Map.entry(way, seed), _ -> late(new Conversations(seed, FEW_AMONG_MANY, way, false)));
     }
 
     /** What is found once there was time to learn. */

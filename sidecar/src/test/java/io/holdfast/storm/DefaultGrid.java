@@ -15,15 +15,14 @@ import java.util.Set;
 
 /** All combinations of sizes that stock engines accept and that have room for two requests, and a slice of them. */
 final class DefaultGrid {
-    private static final int[] ANSWERS = {1, 8, 64, 500};
+    private static final int LONGEST_ANSWER = 500;
+    private static final int[] ANSWERS = {1, 8, 64, LONGEST_ANSWER};
     private static final int[] SGLANG_PAGES = {1, 16, 64};
     private static final int[] VLLM_PAGES = {16, 32, 64};
     private static final int[] CONTEXTS = {8_192, 32_768, 131_072};
     private static final int[] AT_A_TIME = {1, 4, 16, 64};
     private static final int[] CAPACITIES = {8_192, 24_576, 65_536, 200_000, 1_000_000};
-    /** The largest cache is played in the slice only where that takes no longer than that of smaller ones. */
-    private static final int LARGEST_OF_SLICE = 200_000;
-    /** Of larger ones, whose floods take seconds each, a sample is played. */
+    /** Of larger ones, whose floods take seconds each, a sample is played, and none in the slice. */
     private static final int LARGEST_OF_ALL = 65_536;
 
     private static final int SAMPLE_TOKENS = 25_000;
@@ -66,7 +65,16 @@ final class DefaultGrid {
      * All cells of caches that are quickly filled, and of larger ones one in so many as there are 25,000 tokens in the cache,
      * drawn by a fixed seed from each engine, page and capacity, from each at least one.
      */
+    static List<DefaultCell> forTheTable() {
+        return drawn(1);
+    }
+
+    /** One in ten of those. */
     static List<DefaultCell> deep() {
+        return drawn(10);
+    }
+
+    private static List<DefaultCell> drawn(int ofEach) {
         Map<String, List<DefaultCell>> groups = new LinkedHashMap<>();
         for (DefaultCell cell : all()) {
             StockEngine engine = cell.engine();
@@ -79,25 +87,34 @@ final class DefaultGrid {
         for (List<DefaultCell> group : groups.values()) {
             Collections.shuffle(group, random);
             int capacity = group.getFirst().engine().capacity();
-            int oneIn = capacity <= LARGEST_OF_ALL ? 1 : capacity / SAMPLE_TOKENS;
+            int oneIn = ofEach * (capacity <= LARGEST_OF_ALL ? 1 : capacity / SAMPLE_TOKENS);
             cells.addAll(group.subList(0, Math.max(1, group.size() / oneIn)));
         }
         cells.sort(Comparator.comparingInt(cell -> cell.engine().capacity()));
         return cells;
     }
 
-    /** So few that every two sizes that go together are played together once. */
-    static List<DefaultCell> slice() {
-        List<DefaultCell> candidates = all().stream()
-                .filter(cell -> cell.engine().capacity() <= LARGEST_OF_SLICE)
+    /** All that are quickly played: the longest answers in blocks of one token take ten times as long as any other. */
+    private static List<DefaultCell> ofSlice() {
+        return all().stream()
+                .filter(cell -> cell.engine().capacity() <= LARGEST_OF_ALL)
+                .filter(cell -> cell.engine().page() > 1 || cell.answer() < LONGEST_ANSWER)
                 .toList();
+    }
+
+    /** So few that every two sizes that go together are played together once; of two that would do, the quicker one. */
+    static List<DefaultCell> slice() {
+        List<DefaultCell> candidates = ofSlice();
         List<DefaultCell> chosen = new ArrayList<>();
         Set<String> missing = new HashSet<>();
         candidates.forEach(cell -> missing.addAll(pairs(cell)));
         while (!missing.isEmpty()) {
             DefaultCell best = candidates.stream()
-                    .max(Comparator.comparingLong(cell ->
-                            pairs(cell).stream().filter(missing::contains).count()))
+                    .max(Comparator.comparingLong((DefaultCell cell) -> pairs(cell).stream()
+                                    .filter(missing::contains)
+                                    .count())
+                            .thenComparingInt(cell -> cell.engine().page())
+                            .thenComparingInt(cell -> -cell.answer()))
                     .orElseThrow();
             chosen.add(best);
             missing.removeAll(pairs(best));
@@ -108,9 +125,7 @@ final class DefaultGrid {
     /** Pairs that no cell of these has. */
     static Set<String> missingPairs(List<DefaultCell> cells) {
         Set<String> missing = new HashSet<>();
-        all().stream()
-                .filter(cell -> cell.engine().capacity() <= LARGEST_OF_SLICE)
-                .forEach(cell -> missing.addAll(pairs(cell)));
+        ofSlice().forEach(cell -> missing.addAll(pairs(cell)));
         cells.forEach(cell -> missing.removeAll(pairs(cell)));
         return missing;
     }

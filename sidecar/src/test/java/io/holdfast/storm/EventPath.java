@@ -189,8 +189,12 @@ final class EventPath implements VirtualEngine.Ear, QuietStream.ReplayRequester 
         @Override
         public void removed(long[] hashes, int from, int to, Tier tier, int group) {
             for (int i = from; i < to; i++) {
-                if (heardCopies.merge(hashes[i], -1, Integer::sum) < 2) {
+                int left = heardCopies.merge(hashes[i], -1, Integer::sum);
+                if (left < 2) {
                     oracle.heardTwinGone(who, hashes[i]);
+                }
+                if (left < 1 && engine.hadTwin(hashes[i]) && engine.resident(hashes[i])) {
+                    oracle.touches.mistakenForGone(who, engine, hashes[i]);
                 }
             }
             sink.removed(hashes, from, to, tier, group);

@@ -30,9 +30,9 @@ import org.junit.jupiter.params.provider.EnumSource;
  * A system prompt before users' texts, lost between rounds, on stock engines of all sizes: a sidecar that was told where the
  * engine is and nothing else holds it, in virtual time.
  *
- * <p>A slice has every two sizes together once; {@code -Dholdfast.scale=deep} plays all of them for caches of up to 65,536
- * tokens and a sample of the larger ones, and {@code -Dholdfast.defaults.table=FILE} writes what came
- * out, anew after every hundred cells. {@code -Dtest.compilers=4} makes it twice as fast.
+ * <p>A slice has every two sizes of what is quickly played together once. {@code -Dholdfast.scale=deep} plays one in ten
+ * of all sizes. {@code -Dholdfast.defaults.table=FILE} plays all of them for caches of up to 65,536 tokens and a sample of the
+ * larger ones, and writes what came out, anew after every hundred cells. {@code -Dtest.compilers=4} makes both twice as fast.
  */
 @TestInstance(Lifecycle.PER_CLASS)
 final class HoldsByDefaultTest {
@@ -58,7 +58,8 @@ final class HoldsByDefaultTest {
     @BeforeAll
     @Timeout(value = 3, unit = TimeUnit.HOURS)
     void play() throws IOException {
-        List<DefaultCell> cells = DEEP ? DefaultGrid.deep() : DefaultGrid.slice();
+        List<DefaultCell> cells =
+                TABLE.isPresent() ? DefaultGrid.forTheTable() : DEEP ? DefaultGrid.deep() : DefaultGrid.slice();
         Map<DefaultCell, Seen> alone = new HashMap<>();
         List<Result> played = new ArrayList<>();
         for (DefaultCell cell : cells) {

@@ -11,6 +11,8 @@ import io.holdfast.core.backend.PinCommand;
 import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.engine.Speed;
 import io.holdfast.rules.sglang.SglangSettings;
+import io.holdfast.sglang.PriorityTouchBackend;
+import io.holdfast.sglang.SessionHoldBackend;
 import io.holdfast.storm.VirtualNetwork.Reply;
 import java.time.Duration;
 import java.util.List;
@@ -134,12 +136,12 @@ final class PlayedTouches {
     private final class Sessions implements Backend {
         @Override
         public String name() {
-            return "session_hold";
+            return SessionHoldBackend.NAME;
         }
 
         @Override
         public BackendTraits traits() {
-            return BackendTraits.soft().needing(Need.TOKENS).withSilentRelease();
+            return SessionHoldBackend.TRAITS;
         }
 
         @Override
@@ -172,12 +174,12 @@ final class PlayedTouches {
     private final class Priorities implements Backend {
         @Override
         public String name() {
-            return "priority_touch";
+            return PriorityTouchBackend.NAME;
         }
 
         @Override
         public BackendTraits traits() {
-            return BackendTraits.soft().needing(Need.TOKENS).withoutUnpin();
+            return PriorityTouchBackend.TRAITS;
         }
 
         @Override
@@ -207,6 +209,8 @@ final class PlayedTouches {
     private final class Leases implements Backend {
         private static final Duration TIME = Duration.ofSeconds(60);
         private static final Duration RENEWED = Duration.ofSeconds(20);
+        private static final BackendTraits TRAITS =
+                BackendTraits.soft().needing(Need.TOKENS).byCall().endingAfter(TIME, RENEWED);
 
         @Override
         public String name() {
@@ -215,7 +219,7 @@ final class PlayedTouches {
 
         @Override
         public BackendTraits traits() {
-            return BackendTraits.soft().needing(Need.TOKENS).byCall().endingAfter(TIME, RENEWED);
+            return TRAITS;
         }
 
         @Override

@@ -22,7 +22,7 @@ final class SharedPromptTest {
     @ParameterizedTest
     @CsvSource({"1, 512, 0", "5, 512, 8", "1, 2048, 8", "5, 2048, 0"})
     void systemPrompts_areHeldAutomatically(int prompts, int tokens, int alwaysRunning) {
-        for (long seed = 0; seed < (DEEP ? 20 : 1); seed++) {
+        for (long seed = 0; seed < (DEEP ? 10 : 1); seed++) {
             SystemPrompts run = new SystemPrompts(seed, new Workload(prompts, tokens, 24, FLOOD, alwaysRunning), true);
             List<Round> rounds = run.rounds(DEEP ? 8 : 6);
             assertThat(rounds.subList(0, 2)).as("seed %d, lost at first", seed).noneMatch(Round::allHit);
@@ -130,7 +130,7 @@ final class SharedPromptTest {
         Workload workload = new Workload(30, 2_048, 3, 24_576, 0);
         int without = 0;
         int with = 0;
-        for (long seed = 0; seed < (DEEP ? 20 : 1); seed++) {
+        for (long seed = 0; seed < (DEEP ? 10 : 1); seed++) {
             SystemPrompts plain = new SystemPrompts(seed, workload, false, way);
             int baseline = hits(plain.rounds(5));
             SystemPrompts run = new SystemPrompts(seed, workload, true, way);

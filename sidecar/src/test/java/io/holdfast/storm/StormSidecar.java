@@ -484,6 +484,9 @@ final class StormSidecar {
     }
 
     private final class PlayedBackend implements Backend {
+        private static final BackendTraits TRAITS =
+                BackendTraits.hard().needing(Need.INSERTION_END, Need.UNAMBIGUOUS_HASH);
+
         @Override
         public String name() {
             return "pin_blocks";
@@ -522,7 +525,7 @@ final class StormSidecar {
 
         @Override
         public BackendTraits traits() {
-            return BackendTraits.hard().needing(Need.INSERTION_END, Need.UNAMBIGUOUS_HASH);
+            return TRAITS;
         }
 
         private CompletionStage<Outcome> call(boolean pin, List<Long> blocks, int expected) {

@@ -17,6 +17,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -29,9 +30,10 @@ final class StormTest {
 
     @Test
     void storms_leaveNothingBehindAndStopNoEngine() {
-        int runs = DEEP ? 1_000 : 25;
+        // The first twelve in a row that draw every variant.
+        LongStream seeds = DEEP ? LongStream.range(0, 1_000) : LongStream.range(12, 24);
         List<Storm.Result> results =
-                LongStream.range(0, runs).mapToObj(seed -> Storm.of(seed).run()).toList();
+                seeds.mapToObj(seed -> Storm.of(seed).run()).toList();
         assertThat(results.stream().map(Storm.Result::variant).distinct()).hasSize(StormVariant.values().length);
         assertThat(results.stream().filter(result -> !result.failures().isEmpty()))
                 .isEmpty();
@@ -44,6 +46,7 @@ final class StormTest {
     }
 
     /** Each was the first storm that showed one of the faults that storms have found; of 1,000 then, 340 failed. */
+    @Tag("deep")
     @ParameterizedTest
     @ValueSource(longs = {0, 1, 2, 3, 8, 11, 20, 25, 68, 79, 114, 148, 203, 217, 334, 735, 1063, 1204})
     void stormThatFoundAFault_findsItNoMore(long seed) {
@@ -52,7 +55,13 @@ final class StormTest {
 
     /** What events tell late, what they never told of the beginning, and a touch that waited until nobody wanted it. */
     @ParameterizedTest
-    @CsvSource({"PRIORITY_TOUCH, 20", "PRIORITY_TOUCH, 568", "KEEP_WARM_VLLM, 43", "KEEP_WARM, 46"})
+    @CsvSource({
+        "PRIORITY_TOUCH, 20",
+        "PRIORITY_TOUCH, 568",
+        "PRIORITY_TOUCH, 3004",
+        "KEEP_WARM_VLLM, 43",
+        "KEEP_WARM, 46"
+    })
     void stormOfRequestsThatFoundAFault_findsItNoMore(StormVariant variant, long seed) {
         assertThat(new Storm(variant, seed, true, false, 1).run().failures()).isEmpty();
     }
@@ -60,7 +69,7 @@ final class StormTest {
     /** Where answers and events are lost more may be counted than there is, and never less. */
     @Test
     void whatNoCallTakesBack_isMostlyCountedExactly() {
-        int runs = DEEP ? 200 : 5;
+        int runs = DEEP ? 100 : 3;
         long exact = LongStream.range(0, runs)
                 .mapToObj(seed -> new Storm(StormVariant.PRIORITY_TOUCH, seed, true, false, 1).run())
                 .peek(result -> assertThat(result.failures()).isEmpty())
@@ -89,7 +98,7 @@ final class StormTest {
 
     @Test
     void stormsOfTwoRanks_stopNoneOfThem() {
-        List<Storm.Result> results = LongStream.range(0, DEEP ? 200 : 12)
+        List<Storm.Result> results = LongStream.range(0, DEEP ? 100 : 4)
                 .mapToObj(seed -> new Storm(seed, true, false, 2).run())
                 .toList();
         assertThat(results.stream().filter(result -> !result.failures().isEmpty()))
@@ -102,7 +111,7 @@ final class StormTest {
     @Test
     void stormWithoutHolds_hasNoFault() {
         List<String> failures = new ArrayList<>();
-        for (long seed = 0; seed < (DEEP ? 300 : 5); seed++) {
+        for (long seed = 0; seed < (DEEP ? 100 : 2); seed++) {
             failures.addAll(new Storm(seed, false).run().failures().values());
         }
         assertThat(failures).isEmpty();

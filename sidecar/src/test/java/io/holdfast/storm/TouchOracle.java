@@ -17,7 +17,9 @@ import java.util.function.Supplier;
  * none refers to anything in the end.
  *
  * Priorities. A block is protected for a sidecar from the moment at which its request was served until the block is removed.
- * The engine's own word for it is the priority, which somebody else's request may have given it as well.
+ * The engine's own word for it is the priority, which somebody else's request may have given it as well. Of two copies of a
+ * block, a sidecar that joined late, or lost events, may have been told of one: when that one goes it takes the block for gone,
+ * and nobody could tell it otherwise.
  *
  * Leases. They are sessions that the engine closes itself, so long after the last call in their name. None is left in the end,
  * and while one of this life of a sidecar is there, the sidecar counts it.
@@ -111,6 +113,12 @@ final class TouchOracle {
                 blocks.remove(block);
             }
         });
+    }
+
+    /** The sidecar heard that the only copy it knew of is gone, and of the one that is left no event ever told it. */
+    void mistakenForGone(String who, VirtualEngine engine, long block) {
+        trace.accept(() -> who + " takes block " + block + " of " + engine.name + " for gone");
+        touched.getOrDefault(new Key(who, engine), new HashSet<>()).remove(block);
     }
 
     /** The cache is empty, and the events say so. */

@@ -12,34 +12,36 @@ public final class EngineOptions {
             names = "--engine",
             paramLabel = "URL",
             required = true,
-            description = "Where the engine serves HTTP, such as http://127.0.0.1:30000.")
+            description = "HTTP address of the engine, such as http://127.0.0.1:30000.")
     private String url = "";
 
-    @Option(names = "--type", paramLabel = "NAME", description = "sglang or vllm (default: found out).")
+    @Option(names = "--type", paramLabel = "NAME", description = "sglang or vllm (default: detected).")
     private @Nullable String type;
 
     @Option(
             names = "--events",
             paramLabel = "tcp://HOST:PORT",
-            description = "Where it publishes KV events (default: what an SGLang says; of a vLLM port 5557).")
+            description =
+                    "Endpoint of its KV events (default: for SGLang the one that it reports, for vLLM port" + " 5557).")
     private @Nullable String events;
 
     @Option(
             names = "--replay",
             paramLabel = "tcp://HOST:PORT",
-            description = "Where it answers for past events (default: what an SGLang says; of a vLLM nowhere).")
+            description = "Endpoint of its replay of past events (default: for SGLang the one that it reports,"
+                    + " for vLLM none).")
     private @Nullable String replay;
 
     @Option(
             names = "--topic",
             paramLabel = "TEXT",
-            description = "The topic it publishes under (default: what an SGLang says; of a vLLM any).")
+            description = "Topic of its events (default: for SGLang the one that it reports, for vLLM any).")
     private @Nullable String topic;
 
     @Option(
             names = "--api-key-env",
             paramLabel = "VARIABLE",
-            description = "The environment variable that has the engine's key (default: no key is sent).")
+            description = "Environment variable with the engine's key (default: no key is sent).")
     private @Nullable String apiKeyEnv;
 
     public EngineOptions() {}

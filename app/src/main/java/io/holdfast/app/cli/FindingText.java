@@ -1,9 +1,9 @@
 package io.holdfast.app.cli;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.holdfast.core.look.Finding;
+import io.holdfast.core.look.Finding.Status;
 import io.holdfast.loadtest.report.Json;
-import io.holdfast.sidecar.look.Finding;
-import io.holdfast.sidecar.look.Finding.Status;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;
@@ -44,7 +44,7 @@ public final class FindingText {
         return (missing.isEmpty()
                         ? unknown.isEmpty()
                                 ? "Nothing that matters is missing."
-                                : "It could not be told whether all is there: " + unknown + "."
+                                : "Could not be determined: " + unknown + "."
                         : "Missing, and needed: " + missing + ".")
                 + (warnings.isEmpty() ? "" : " Could be better: " + warnings + ".");
     }

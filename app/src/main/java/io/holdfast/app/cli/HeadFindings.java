@@ -32,8 +32,7 @@ public record HeadFindings(List<UnstableHead> heads) {
     public String line() {
         UnstableHead first = heads.getFirst();
         return Shown.count(first.requests()) + " requests differ after " + Shown.count(first.from())
-                + " tokens and are alike"
-                + " behind: " + Shown.count(first.againTokens()) + " computed again"
+                + " tokens and are alike behind: " + Shown.count(first.againTokens()) + " computed again"
                 + (heads.size() > 1 ? ", and " + (heads.size() - 1) + " more" : "");
     }
 
@@ -51,9 +50,8 @@ public record HeadFindings(List<UnstableHead> heads) {
                         + " tokens are the same again. No cache can reuse what follows a change, so they were computed"
                         + " each time: " + Shown.count(head.againTokens()) + " tokens" + cost(head.seconds()) + ", "
                         + Shown.share(head.share())
-                        + " of all prompt tokens that were computed. A hold cannot mend that."
-                        + " Move what changes there (a date, an id, the order of tools or"
-                        + " documents) behind what stays the same.");
+                        + " of all prompt tokens that were computed. A hold cannot mend that. Move what changes there"
+                        + " (a date, an id, the order of tools or documents) behind what stays the same.");
         head.example().ifPresent(example -> print(text, example));
     }
 
@@ -61,7 +59,7 @@ public record HeadFindings(List<UnstableHead> heads) {
         String sooner = head.earliest() < head.from() ? " (some after " + Shown.count(head.earliest()) + ")" : "";
         return head.from() == 0
                 ? "differ in their first token"
-                : "are alike in their first " + Shown.count(head.from()) + " tokens, then something changes" + sooner;
+                : "begin with the same " + Shown.count(head.from()) + " tokens, then something changes" + sooner;
     }
 
     private static void print(TerminalText text, Example example) {

@@ -15,7 +15,7 @@ public final class ModelOptions {
     @Option(
             names = "--model",
             paramLabel = "NAME",
-            description = "The model, where the server asks for one (default: the first of /v1/models).")
+            description = "Name of the model, for servers that need one (default: the first of /v1/models).")
     private @Nullable String model;
 
     public ModelOptions() {}

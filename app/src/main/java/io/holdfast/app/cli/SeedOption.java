@@ -8,8 +8,7 @@ public final class SeedOption {
             names = "--seed",
             paramLabel = "N",
             defaultValue = "42",
-            description =
-                    "Draws texts, and lengths, times and orders where they are drawn (default: ${DEFAULT-VALUE}).")
+            description = "Seed of texts, lengths, times and orders (default: ${DEFAULT-VALUE}).")
     private long seed;
 
     public SeedOption() {}

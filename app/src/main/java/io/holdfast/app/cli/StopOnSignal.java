@@ -27,8 +27,8 @@ public final class StopOnSignal implements AutoCloseable {
             if (!over.await(POLITE_MILLIS, TimeUnit.MILLISECONDS)) {
                 stop.insist();
                 if (!over.await(MOST_MILLIS, TimeUnit.MILLISECONDS)) {
-                    System.err.println("holdfast: stopped before everything was released; what is held ends by itself,"
-                            + " or by a flush of the engine's cache.");
+                    System.err.println("holdfast: stopped before everything was released; holds end"
+                            + " automatically, or by a flush of the engine's cache.");
                 }
             }
         } catch (InterruptedException e) {

@@ -154,7 +154,7 @@ public record AutomaticScenario(int texts, Round before, Round after, int blocks
                         return hold;
                     }
                 }
-                pause(until, "the sidecar held nothing by itself");
+                pause(until, "the sidecar held nothing automatically");
             }
         }
 

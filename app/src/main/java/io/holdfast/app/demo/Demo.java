@@ -60,7 +60,7 @@ public final class Demo {
     private final PrintWriter err;
     private final boolean json;
     private final Optional<DemoFolder> kept;
-    private final RunClock clock = RunClock.system();
+    private final RunClock clock;
 
     /**
      * The demo of these scenarios.
@@ -73,13 +73,15 @@ public final class Demo {
             PrintWriter out,
             PrintWriter err,
             boolean json,
-            Optional<DemoFolder> kept) {
+            Optional<DemoFolder> kept,
+            RunClock clock) {
         this.scenarios = List.copyOf(scenarios);
         this.settings = settings;
         this.out = out;
         this.err = err;
         this.json = json;
         this.kept = kept;
+        this.clock = clock;
     }
 
     /** Runs all scenarios; the exit code that they come to. */

@@ -2,6 +2,7 @@ package io.holdfast.app.demo;
 
 import io.holdfast.app.cli.CommandException;
 import io.holdfast.loadtest.journal.Statistic;
+import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.rules.fault.Fault;
 import java.nio.file.Path;
 import java.util.List;
@@ -17,25 +18,27 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "demo",
         description = {
-            "Emulator, sidecar and load test in one go: does holding a prefix help, or does the order of the runs?",
+            "Runs emulator, sidecar and load test in one go: does holding a prefix help, or only the order of the"
+                    + " runs?",
             "Exits 0 when the load test finds what is there: a REAL effect under memory pressure, NO_EXPOSURE without;"
                     + " 3 when this machine is too busy to tell, 1 when it finds anything else."
         },
         sortOptions = false)
 public final class DemoCommand implements Callable<Integer> {
     private final IntFunction<List<DemoScenario>> scenarios;
+    private final RunClock clock;
 
     @Spec
     private CommandSpec spec = CommandSpec.create();
 
-    @Option(names = "--json", description = "One JSON document on standard output, and nothing else there.")
+    @Option(names = "--json", description = "Print one JSON document and nothing else.")
     private boolean json;
 
     @Option(
             names = "--seed",
             paramLabel = "N",
             defaultValue = "42",
-            description = "Draws prompts and the order of the legs (default: ${DEFAULT-VALUE}).")
+            description = "Seed of prompts and of the order of the legs (default: ${DEFAULT-VALUE}).")
     private long seed;
 
     @Option(
@@ -58,8 +61,8 @@ public final class DemoCommand implements Callable<Integer> {
             negatable = true,
             defaultValue = "true",
             fallbackValue = "true",
-            description = "Whether the engine is slower until the first measured leg of each life is over, which is an"
-                    + " order bias (default: yes).")
+            description = "Slow the engine until the first measured leg of each life is over, which is an order"
+                    + " bias (default: yes).")
     private boolean warming;
 
     @Option(
@@ -67,7 +70,7 @@ public final class DemoCommand implements Callable<Integer> {
             negatable = true,
             defaultValue = "true",
             fallbackValue = "true",
-            description = "Whether each server life starts with a leg that does not count (default: yes).")
+            description = "Start each server life with a leg that does not count (default: yes).")
     private boolean burnIn;
 
     @Option(
@@ -88,18 +91,23 @@ public final class DemoCommand implements Callable<Integer> {
     @Option(
             names = "--out",
             paramLabel = "DIR",
-            description =
-                    "A new folder that keeps what was measured: a journal for each scenario, which 'loadtest analyze'"
-                            + " judges again, and demo.json (default: nothing is kept).")
+            description = "New folder for a journal of each scenario, which 'loadtest analyze' judges again, and"
+                    + " demo.json (default: nothing is kept).")
     private Optional<Path> out = Optional.empty();
 
     DemoCommand() {
-        this(cycles -> List.of(DemoScenario.pressure(cycles), DemoScenario.ample(cycles)));
+        this(cycles -> List.of(DemoScenario.pressure(cycles), DemoScenario.ample(cycles)), RunClock.system());
     }
 
-    /** With other scenarios than the usual ones; they are told the number of cycles. */
-    public DemoCommand(IntFunction<List<DemoScenario>> scenarios) {
+    /**
+     * Creates a demo of other scenarios than the usual ones.
+     *
+     * @param scenarios by the number of cycles
+     * @param clock measures, and waits out the slots of legs
+     */
+    public DemoCommand(IntFunction<List<DemoScenario>> scenarios, RunClock clock) {
         this.scenarios = scenarios;
+        this.clock = clock;
     }
 
     @Override
@@ -111,7 +119,8 @@ public final class DemoCommand implements Callable<Integer> {
                 spec.commandLine().getOut(),
                 spec.commandLine().getErr(),
                 json,
-                out.map(DemoFolder::create));
+                out.map(DemoFolder::create),
+                clock);
         return demo.run();
     }
 

@@ -156,9 +156,9 @@ public final class DemoPrinter implements Progress {
         text.heading("(c) an automatic hold, without a verdict");
         text.paragraph(
                 "",
-                "A system prompt that nobody sends alone comes before the texts of six users, a flood pushes it out,"
-                        + " and six more texts come. With automatic holds on, the sidecar has seen what they share and"
-                        + " that it was lost, and holds it by itself; then the same flood and six texts again.");
+                "The texts of six users begin with a system prompt that nobody sends alone. A flood evicts it, and six"
+                        + " more texts come. With automatic holds on, the sidecar has seen what they share and that it"
+                        + " was lost, and holds it automatically. Then the same flood and six texts come again.");
     }
 
     /** Shows the current activity in a line that the next one replaces. */

@@ -44,7 +44,7 @@ import picocli.CommandLine.Spec;
 /** Runs an emulated engine until it is told to stop. */
 @Command(
         name = "emulate",
-        description = "An emulated engine: HTTP, SSE, KV events and the real eviction rules, without a GPU.",
+        description = "Runs an emulated engine: HTTP, SSE, KV events and the real eviction rules, without a GPU.",
         sortOptions = false)
 public final class EmulateCommand implements Callable<Integer> {
     private static final Pattern ENDPOINT = Pattern.compile("(?:tcp://([^:/]+):)?(\\d{1,6})");
@@ -89,8 +89,8 @@ public final class EmulateCommand implements Callable<Integer> {
             names = "--events",
             paramLabel = "ENDPOINT",
             defaultValue = "5557",
-            description = "Where KV events are published, a port or tcp://HOST:PORT, 0 for a free one"
-                    + " (default: ${DEFAULT-VALUE}).")
+            description = "Endpoint of KV events: a port or tcp://HOST:PORT, 0 for a free port (default:"
+                    + " ${DEFAULT-VALUE}).")
     private String events = "";
 
     @Option(
@@ -109,7 +109,7 @@ public final class EmulateCommand implements Callable<Integer> {
     @Option(
             names = "--context-tokens",
             paramLabel = "N",
-            description = "The longest prompt and answer together; what may be pinned is what they leave of the cache"
+            description = "Most tokens of a prompt and its answer together. The rest of the cache may be pinned"
                     + " (default: a quarter of the cache).")
     private @Nullable Integer contextTokens;
 
@@ -129,14 +129,14 @@ public final class EmulateCommand implements Callable<Integer> {
     @Option(
             names = "--array-events",
             description =
-                    "Events as arrays, as engines sent them before they sent maps; for vLLM the rules of 0.22 too.")
+                    "Send events as arrays, as older engines do, not as maps; for vLLM also use the rules of 0.22.")
     private boolean arrayEvents;
 
     @Option(
             names = "--profile",
             paramLabel = "NAME",
-            description = "In place of an engine one of the servers of an optimisation log: static, continuous, paged,"
-                    + " chunked, prefix, graph; or restore. --model llama, qwen3 or gemma3 says how fast.")
+            description = "Emulate one of the servers of an optimisation log instead: static, continuous, paged,"
+                    + " chunked, prefix, graph, or restore. --model llama, qwen3 or gemma3 sets its speed.")
     private String profile = "";
 
     @Option(
@@ -157,8 +157,8 @@ public final class EmulateCommand implements Callable<Integer> {
             names = "--tokenizer",
             paramLabel = "NAME",
             defaultValue = "pieces",
-            description =
-                    "pieces, about four letters a token, or words, to be counted by eye (default: ${DEFAULT-VALUE}).")
+            description = "pieces, about four letters a token; or words, which are easy to count (default:"
+                    + " ${DEFAULT-VALUE}).")
     private String tokenizer = "pieces";
 
     @Option(
@@ -220,9 +220,9 @@ public final class EmulateCommand implements Callable<Integer> {
     @Option(
             names = "--stamps",
             paramLabel = "FILE",
-            description = "Appends when each streamed request was received and each chunk of its answer written, by"
-                    + " the monotonic clock of this machine, a line of JSON each: what a client measures can be held"
-                    + " against it.")
+            description = "File to append times to: when each streamed request was received and each chunk of its"
+                    + " answer written, one JSON line each, by this machine's monotonic clock. A client's"
+                    + " measurements can be checked against them.")
     private Path stamps = Path.of("");
 
     @Option(names = "--list-faults", description = "Prints all faults, what they do and what they imitate.")

@@ -29,7 +29,7 @@ final class VllmOptions {
             description = "The engine's PYTHONHASHSEED (default: as if unset).")
     private String seed = "";
 
-    @Option(names = "--byte-hashes", description = "Events tell whole digests in place of 64-bit numbers.")
+    @Option(names = "--byte-hashes", description = "Send whole digests in events, not 64-bit numbers.")
     private boolean byteHashes;
 
     @Option(

@@ -33,9 +33,8 @@ public final class AbOptions {
     @Option(
             names = "--engine",
             paramLabel = "URL",
-            description = "The engine's HTTP address, such as http://127.0.0.1:30000. With --router, an engine"
-                    + " behind it (repeatable); identity, counters and emptying of caches go to each engine"
-                    + " directly.")
+            description = "The engine's HTTP address, such as http://127.0.0.1:30000. With --router, an engine behind"
+                    + " it (repeatable); identity, counters and emptying of caches go to each engine directly.")
     private List<URI> engines = List.of();
 
     @Option(
@@ -80,8 +79,8 @@ public final class AbOptions {
             names = "--flood-tokens",
             paramLabel = "N",
             defaultValue = "1024",
-            description = "Tokens of each of them; together more than the cache holds, or nothing is lost"
-                    + " (default: ${DEFAULT-VALUE}).")
+            description = "Tokens of each request of a flood; together more than the cache holds, or nothing is"
+                    + " lost (default: ${DEFAULT-VALUE}).")
     private int floodTokens;
 
     @Option(
@@ -96,7 +95,8 @@ public final class AbOptions {
             names = "--learn-texts",
             paramLabel = "N",
             defaultValue = "6",
-            description = "Such texts before each of those floods and after the last (default: ${DEFAULT-VALUE}).")
+            description =
+                    "Number of texts before each of these floods and after the last (default:" + " ${DEFAULT-VALUE}).")
     private int learnTexts;
 
     @Option(
@@ -120,7 +120,7 @@ public final class AbOptions {
     @Option(
             names = "--hold-slot-ms",
             paramLabel = "N",
-            description = "How long the hold step of a leg takes in both arms; longer than the arm's own call"
+            description = "Duration of the hold step of a leg in both arms; it must exceed the arm's own call"
                     + " (default: 500, or three times the slowest call of the rehearsal where that is more).")
     private @Nullable Integer holdSlotMillis;
 

@@ -19,16 +19,14 @@ public final class ArmCommandOptions {
             paramLabel = "on=COMMAND off=COMMAND",
             arity = "1..2",
             description = "In place of --hold: commands for the shell, one for pinned and one for baseline legs. They"
-                    + " claim to hold nothing, so cached tokens prove nothing for or against them.")
+                    + " claim no hold, so they are judged by latency alone, without proof by cached tokens.")
     private @Nullable Map<String, String> switches;
 
     @Option(
             names = "--arm-server-command",
             paramLabel = "COMMAND",
-            description =
-                    "In place of --hold: in pinned legs the server is started by this command, in baseline legs by"
-                        + " --server-command. Each leg has a process of its own, with a burn-in leg before it that is"
-                        + " not written down.")
+            description = "In place of --hold: this command starts the server in pinned legs, --server-command in"
+                    + " baseline legs. Each leg has its own process, and an unmeasured burn-in leg comes first.")
     private @Nullable String server;
 
     ArmCommandOptions() {}

@@ -27,20 +27,20 @@ public final class ArmOptions {
     @Option(
             names = "--hold",
             paramLabel = "NAME",
-            description =
-                    "session: SGLang's own, with --enable-session-radix-cache. keep-warm: touches during floods, on"
-                        + " any engine that caches prefixes. pin-route: SGLang's branches that pin. pin-told: the same"
-                        + " for all blocks that its KV events tell of. none: nothing is held. sidecar: the one at"
-                        + " --sidecar holds it. automatic: that one decides by itself, and is paused in baseline legs."
-                        + " everything: the prefix and all texts with it, by session or pin (default: sidecar where"
-                        + " --sidecar is given).")
+            description = "Way to hold the prefix in pinned legs. session: SGLang's sessions, with"
+                    + " --enable-session-radix-cache. keep-warm: touches during floods, on any engine that"
+                    + " caches prefixes. pin-route: the pin route of SGLang's branches. pin-told: the same"
+                    + " route, for all blocks that KV events report. none: nothing is held. sidecar: the"
+                    + " sidecar at --sidecar holds it on request. automatic: that sidecar holds"
+                    + " automatically, and is paused in baseline legs. everything: the prefix and all texts"
+                    + " that begin with it, by session or pin (default: sidecar where --sidecar is given).")
     private @Nullable String hold;
 
     @Option(
             names = "--touch-every",
             paramLabel = "N",
             defaultValue = "2",
-            description = "keep-warm: requests of a flood that end from one touch to the next (default:"
+            description = "With --hold keep-warm: requests of a flood that end between two touches (default:"
                     + " ${DEFAULT-VALUE}).")
     private int touchEvery;
 
@@ -52,9 +52,8 @@ public final class ArmOptions {
 
     @Option(
             names = "--arm-claims-hold",
-            description =
-                    "The command holds the prefix, whose token ids are in the file $HOLDFAST_PREFIX; the cache has"
-                            + " to show it.")
+            description = "Declare that the command holds the prefix, whose token ids are in the file $HOLDFAST_PREFIX."
+                    + " Cached tokens must then prove it.")
     private boolean claimsHold;
 
     @Mixin
@@ -122,7 +121,7 @@ public final class ArmOptions {
             return SglangOptions.choice("--hold", hold, Hold.values());
         }
         if (sidecar == null) {
-            throw new CommandException("What holds the prefix in pinned legs is not said; write --hold session,"
+            throw new CommandException("Nothing is named that holds the prefix in pinned legs; write --hold session,"
                     + " keep-warm, pin-route, everything or none, --sidecar with --engine-id, --arm-command or"
                     + " --arm-server-command.");
         }

@@ -32,15 +32,14 @@ public final class AskOptions {
     @Option(
             names = "--api-key-env",
             paramLabel = "VARIABLE",
-            description = "The environment variable that has the server's key (default: no key is sent).")
+            description = "Environment variable with the server's key (default: no key is sent).")
     private @Nullable String variable;
 
     @Option(
             names = "--header",
             paramLabel = "'NAME: VALUE'",
-            description =
-                    "A header of every request to the server, again for each. Only its name is written down; a key"
-                            + " is better given by --api-key-env, since others can see a command line.")
+            description = "A header of every request to the server; repeatable. The journal records only its name. Give"
+                    + " a key by --api-key-env instead, since other users can see a command line.")
     private @Nullable List<String> headers;
 
     @Option(

@@ -96,8 +96,8 @@ record BackgroundRun(PrintWriter out, PrintWriter beside, Path journal, boolean 
         Optional<String[]> arguments = arguments().or(self::arguments);
         if (self.command().isEmpty() || arguments.isEmpty()) {
             throw new CommandException(
-                    "This system does not tell how this process was started, so another one cannot be"
-                            + " started in the same way; leave --background out, and run it under nohup.");
+                    "This system does not report how this process was started, so another one cannot be started"
+                            + " in the same way; leave --background out, and run it under nohup.");
         }
         List<String> command = new ArrayList<>();
         SETSID.stream()

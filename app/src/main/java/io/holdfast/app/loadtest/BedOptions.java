@@ -36,42 +36,45 @@ public final class BedOptions {
             names = "--sample",
             paramLabel = "WHAT",
             split = ",",
-            description = "Read beside each leg and write to the journal's name with .samples.jsonl: gpu (nvidia-smi),"
-                    + " process (CPU and memory of the server on this machine), kvcached (its segments).")
+            description = "Sample during each leg, into a file with the journal's name and .samples.jsonl: gpu"
+                    + " (nvidia-smi), process (CPU and memory of the server on this machine), kvcached (its segments).")
     private List<What> what = List.of();
 
     @Option(
             names = "--sample-every",
             paramLabel = "TIME",
             defaultValue = "1s",
-            description = "How often (default: ${DEFAULT-VALUE}).")
+            description = "Time between two samples (default: ${DEFAULT-VALUE}).")
     private String every = "1s";
 
     @Option(
             names = "--shared-memory",
             paramLabel = "DIR",
             defaultValue = "/dev/shm",
-            description = "Where kvcached's segments are (default: ${DEFAULT-VALUE}).")
+            description = "Folder of kvcached's segments (default: ${DEFAULT-VALUE}).")
     private Path sharedMemory = Path.of("/dev/shm");
 
-    @Option(names = "--tools", paramLabel = "DIR", description = "Where nvidia-smi is looked for in place of PATH.")
+    @Option(
+            names = "--tools",
+            paramLabel = "DIR",
+            description = "Folder with nvidia-smi (default: PATH is" + " searched).")
     private @Nullable Path tools;
 
     @Option(
             names = "--before-leg",
             paramLabel = "COMMAND",
-            description = "Run before each leg, outside of all that is timed; HOLDFAST_LEG, _LIFE, _POSITION and _ARM"
-                    + " name the leg.")
+            description = "Command to run before each leg, outside the measured time; HOLDFAST_LEG, _LIFE,"
+                    + " _POSITION and _ARM name the leg.")
     private @Nullable String before;
 
-    @Option(names = "--after-leg", paramLabel = "COMMAND", description = "The same after each leg.")
+    @Option(names = "--after-leg", paramLabel = "COMMAND", description = "Command to run after each leg, likewise.")
     private @Nullable String after;
 
     @Option(
             names = "--leg-command-seconds",
             paramLabel = "N",
             defaultValue = "600",
-            description = "The most that one of these may take (default: ${DEFAULT-VALUE}).")
+            description = "Longest time that one of these commands may take (default: ${DEFAULT-VALUE}).")
     private long commandSeconds;
 
     BedOptions() {}

@@ -18,13 +18,13 @@ public final class DetailOptions {
             hideParamSyntax = true,
             split = ",",
             defaultValue = "50,90,95,99",
-            description = "Of latencies (default: ${DEFAULT-VALUE}).")
+            description = "Percentiles of latencies to report (default: ${DEFAULT-VALUE}).")
     private List<Double> percentiles = RunMeasures.PERCENTILES;
 
     @Option(
             names = "--slo",
             paramLabel = "LIMITS",
-            description = "What a request has to keep to count into goodput, as ttft=200ms,tpot=50ms,e2e=10s.")
+            description = "Limits that a request must meet to count as goodput, as ttft=200ms,tpot=50ms,e2e=10s.")
     private Optional<String> slo = Optional.empty();
 
     public DetailOptions() {}

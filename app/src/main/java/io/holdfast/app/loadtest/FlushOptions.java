@@ -10,9 +10,9 @@ public final class FlushOptions {
     @Option(
             names = "--flush-path",
             paramLabel = "PATH",
-            description = "The server's route that empties its cache, on a server that serves nobody else (default:"
-                    + " /flush_cache of an SGLang; on any other server none is called, and the texts of each leg begin"
-                    + " with a salt of their own).")
+            description = "Route that empties the server's cache, for a server that serves nobody else (default:"
+                    + " /flush_cache of SGLang; any other server is not flushed, and each leg's texts begin"
+                    + " with their own salt).")
     private @Nullable String path;
 
     public FlushOptions() {}

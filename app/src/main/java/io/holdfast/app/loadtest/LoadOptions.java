@@ -23,9 +23,8 @@ final class LoadOptions {
             names = "--prefix-tokens",
             paramLabel = "N",
             defaultValue = "1024",
-            description =
-                    "Tokens of the prefix that a leg sends first and its probes begin with; where text is sent, words"
-                            + " (default: ${DEFAULT-VALUE}).")
+            description = "Tokens of the prefix that a leg sends first and with which its probes begin; words where"
+                    + " text is sent (default: ${DEFAULT-VALUE}).")
     private int prefixTokens;
 
     @Option(
@@ -60,16 +59,16 @@ final class LoadOptions {
     @Option(
             names = "--arrivals",
             paramLabel = "HOW",
-            description = "When the requests of a flood come. closed: when another one is over. constant:RATE,"
-                + " poisson:RATE, ramp:FROM..TO: at times of their own, by requests a second. trace:FILE: at those of"
-                + " a recorded trace, Mooncake's or CSV (default: closed).")
+            description = "Arrival of the requests of a flood. closed: each starts when another ends."
+                    + " constant:RATE, poisson:RATE, ramp:FROM..TO: at scheduled times, in requests a second."
+                    + " trace:FILE: at the times of a recorded trace, Mooncake's or CSV (default: closed).")
     private @Nullable String arrivals;
 
     @Option(
             names = "--seed",
             paramLabel = "N",
             defaultValue = "42",
-            description = "Draws prompts, their times, and the order of the legs (default: ${DEFAULT-VALUE}).")
+            description = "Seed of prompts, their times and the order of the legs (default: ${DEFAULT-VALUE}).")
     private long seed;
 
     LoadOptions() {}

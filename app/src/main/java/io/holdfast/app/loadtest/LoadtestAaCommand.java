@@ -26,10 +26,10 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "aa",
         description = {
-            "The same load twice, again and again, on any server that speaks OpenAI's language: by how much the second"
-                    + " leg differs though nothing was changed, how far pairs scatter, and how small an effect could be"
-                    + " seen. Nothing is held and nothing is judged.",
-            "Exit code 3 when fewer than 4 pairs stand."
+            "Sends the same load twice, again and again, to any server with an OpenAI API. Shows by how much the"
+                    + " second leg differs although nothing was changed, how far pairs scatter, and the"
+                    + " smallest effect that could be shown. Nothing is held and nothing is judged.",
+            "Exit code 3 when fewer than 4 pairs are valid."
         },
         footer = {
             "",
@@ -96,7 +96,7 @@ public final class LoadtestAaCommand implements Callable<Integer> {
             names = "--flood-tokens",
             paramLabel = "N",
             defaultValue = "512",
-            description = "Words of each of them (default: ${DEFAULT-VALUE}).")
+            description = "Words of each unrelated request (default: ${DEFAULT-VALUE}).")
     private int floodTokens;
 
     @Mixin
@@ -104,7 +104,8 @@ public final class LoadtestAaCommand implements Callable<Integer> {
 
     @Option(
             names = "--plan",
-            description = "Say what would be sent and how long it would take, by a few requests, and end.")
+            description =
+                    "Print what would be sent and an estimated duration, measured by a few requests, and" + " exit.")
     private boolean planOnly;
 
     @Mixin

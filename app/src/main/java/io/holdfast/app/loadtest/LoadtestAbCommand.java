@@ -12,8 +12,8 @@ import picocli.CommandLine.Spec;
         name = "ab",
         aliases = "run",
         description = {
-            "A/A, normal and reversed order in seeded random rounds, judged with controls. What holds the prefix in"
-                    + " pinned legs is --hold, a sidecar or a command of your own.",
+            "Runs A/A pairs and pairs in normal and reversed order, in seeded random rounds, and judges them with"
+                    + " controls. In pinned legs the prefix is held by --hold, a sidecar or a command of your own.",
             "The engine's cache is flushed before every leg where it has a route for that: use an engine that serves"
                     + " nobody else."
         },
@@ -40,7 +40,8 @@ public final class LoadtestAbCommand implements Callable<Integer> {
 
     @Option(
             names = "--plan",
-            description = "Say what would be sent and how long it would take, by a few requests, and end.")
+            description =
+                    "Print what would be sent and an estimated duration, measured by a few requests, and" + " exit.")
     private boolean planOnly;
 
     @Mixin

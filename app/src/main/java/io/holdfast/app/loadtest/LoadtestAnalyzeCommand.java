@@ -25,9 +25,8 @@ import picocli.CommandLine.Spec;
 /** Judges finished runs again from their raw data alone. */
 @Command(
         name = "analyze",
-        description =
-                "Judges a run again from its journal alone; the verdict is the same as that of the run. Of a folder or"
-                        + " a bundle it judges each journal.",
+        description = "Judges a run again from its journal alone; the verdict is the same as that of the run. In a"
+                + " folder or a bundle it judges each journal.",
         sortOptions = false)
 public final class LoadtestAnalyzeCommand implements Callable<Integer> {
     @Spec
@@ -48,8 +47,7 @@ public final class LoadtestAnalyzeCommand implements Callable<Integer> {
     @Option(
             names = "--out",
             paramLabel = "FILE",
-            description =
-                    "Writes that document to a file, which is left alone where no leg has the number that judges.")
+            description = "Write the JSON document to a file; nothing is written where no leg has the judged metric.")
     private Optional<Path> out = Optional.empty();
 
     LoadtestAnalyzeCommand() {}

@@ -6,34 +6,49 @@ import io.holdfast.app.cli.TerminalText;
 import io.holdfast.loadtest.client.HttpEngine;
 import io.holdfast.loadtest.client.HttpSettings;
 import io.holdfast.loadtest.client.ServerUnit;
-import io.holdfast.loadtest.journal.ArmPlan;
 import io.holdfast.loadtest.run.RunClock;
-import io.holdfast.loadtest.run.RunEnvironment;
 import io.holdfast.loadtest.run.RunStop;
-import io.holdfast.loadtest.session.ArmCommands;
 import io.holdfast.loadtest.session.LoadTestSession;
+import io.vertx.core.Vertx;
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.util.function.Function;
 import java.util.function.IntSupplier;
+import picocli.CommandLine;
 
 /**
- * What every load test of the command line stands on: an engine behind HTTP with its client, an arm, and an end by Ctrl-C
- * that leaves nothing behind.
+ * What every load test of the command line stands on: the way to its engine, and an end by Ctrl-C that leaves nothing
+ * behind.
  *
  * @param stop asked by a signal
  * @param beside where people are told what is going on
  */
-public record LoadtestBench(RunClock clock, RunStop stop, PrintWriter beside) {
-    /** With an engine and no arm, both of which are closed at the end. */
-    public <T> T with(ServerUnit server, HttpSettings asked, Body<T> body) {
-        try (LoadTestSession session = new LoadTestSession(host(), server, asked, ArmPlan.none(), ArmCommands.none())) {
-            return body.run(session.engine(), session.environment());
+public record LoadtestBench(LoadtestPlace place, RunStop stop, PrintWriter beside) {
+    public RunClock clock() {
+        return place.clock();
+    }
+
+    /** With an engine behind HTTP and no arm; the engine is closed at the end. */
+    public <T> T with(ServerUnit server, HttpSettings asked, Function<HttpEngine, T> body) {
+        Vertx vertx = OwnVertx.start();
+        try (HttpEngine engine = new HttpEngine(vertx, server, asked, clock(), this::tell)) {
+            return body.apply(engine);
+        } finally {
+            if (stop.isAsked()) {
+                stop.notice();
+            }
+            vertx.close().await();
         }
+    }
+
+    /** Makes the client of an engine as fast as it gets, before what it measures. */
+    public void warm(HttpEngine engine) {
+        place.door().warm(engine).ifPresent(this::tell);
     }
 
     /** A place for one session. */
     public LoadTestSession.Host host() {
-        return new LoadTestSession.Host(OwnVertx.start(), clock, stop, this::tell);
+        return new LoadTestSession.Host(OwnVertx.start(), clock(), stop, this::tell, place.door());
     }
 
     /** Says what is being waited for. */
@@ -48,16 +63,17 @@ public record LoadtestBench(RunClock clock, RunStop stop, PrintWriter beside) {
      * @param again what has to be written after {@code resume} and the file
      */
     static int untilStopped(
-            PrintWriter out, PrintWriter beside, OutputOptions output, Path journal, String again, Work work) {
-        return untilStopped(beside, work, () -> StatusReport.stopped(out, output, journal, again));
+            CommandLine command, PrintWriter beside, OutputOptions output, Path journal, String again, Work work) {
+        return untilStopped(
+                command, beside, work, () -> StatusReport.stopped(command.getOut(), output, journal, again));
     }
 
     /** The same with another end where it is stopped. */
-    public static int untilStopped(PrintWriter beside, Work work, IntSupplier stopped) {
+    public static int untilStopped(CommandLine command, PrintWriter beside, Work work, IntSupplier stopped) {
         RunStop stop = new RunStop(Thread.currentThread());
         StopOnSignal signal = new StopOnSignal(stop);
         try {
-            return work.run(new LoadtestBench(RunClock.system(), stop, beside));
+            return work.run(new LoadtestBench(place(command), stop, beside));
         } catch (RuntimeException e) {
             if (!stop.isAsked()) {
                 throw e;
@@ -69,9 +85,12 @@ public record LoadtestBench(RunClock clock, RunStop stop, PrintWriter beside) {
         }
     }
 
-    /** What is done with the engine. */
-    public interface Body<T> {
-        T run(HttpEngine engine, RunEnvironment environment);
+    private static LoadtestPlace place(CommandLine command) {
+        try {
+            return command.getFactory().create(LoadtestPlace.class);
+        } catch (Exception e) {
+            throw new IllegalStateException("The command line's factory makes no place for load tests.", e);
+        }
     }
 
     /** All of it. */

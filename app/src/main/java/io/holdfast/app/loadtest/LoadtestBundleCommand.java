@@ -42,8 +42,8 @@ import picocli.CommandLine.Spec;
         description = {
             "Puts a run into one file for somebody else: every request of every leg, plan, environment, the result,"
                     + " how to run it again, and a short text for an issue.",
-            "'loadtest analyze' of that file gives the same result, byte for byte. Nothing of it is secret that was no"
-                    + " part of a prompt: keys and what is in headers are never in a journal."
+            "'loadtest analyze' of that file gives the same result, byte for byte. It may contain text of"
+                    + " prompts, but no other secret: keys and values of headers are never in a journal."
         },
         sortOptions = false)
 public final class LoadtestBundleCommand implements Callable<Integer> {
@@ -59,13 +59,13 @@ public final class LoadtestBundleCommand implements Callable<Integer> {
             description = "The file that 'loadtest run' or 'loadtest aa' wrote, or a folder with several of them.")
     private Path path = Path.of("");
 
-    @Option(names = "--out", paramLabel = "FILE.zip", required = true, description = "A file that is not there yet.")
+    @Option(names = "--out", paramLabel = "FILE.zip", required = true, description = "New file.")
     private Path out = Path.of("");
 
     @Option(
             names = "--hardware",
             paramLabel = "TEXT",
-            description = "What the server runs on, which no load test can see: GPU model, its memory, CPU.")
+            description = "Hardware of the server, which no load test can detect: GPU model, its memory, CPU.")
     private Optional<String> hardware = Optional.empty();
 
     LoadtestBundleCommand() {}

@@ -40,10 +40,10 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "calibrate",
         description = {
-            "What this client on this machine can measure: how far its stamps of first tokens and of gaps are off,"
-                + " against a server of its own whose stamps are known, how many tokens per second it reads and what a"
-                + " token costs it.",
-            "With --engine the same load goes to that server; what that one wrote when is not known here."
+            "Measures this client on this machine: the error of its time stamps of first tokens and of gaps,"
+                    + " compared with its own server whose stamps are known; how many tokens per second it reads;"
+                    + " and the cost of a token.",
+            "With --engine the same load goes to that server, whose time stamps are unknown."
         },
         sortOptions = false)
 public final class LoadtestCalibrateCommand implements Callable<Integer> {
@@ -57,7 +57,7 @@ public final class LoadtestCalibrateCommand implements Callable<Integer> {
     @Option(
             names = "--engine",
             paramLabel = "URL",
-            description = "A server to stream from in place of the client's own.")
+            description = "Server to stream from, in place of the client's own.")
     private @Nullable URI url;
 
     @Option(
@@ -79,7 +79,7 @@ public final class LoadtestCalibrateCommand implements Callable<Integer> {
             hideParamSyntax = true,
             split = ",",
             defaultValue = "1,64,256",
-            description = "How many answers are under way at a time (default: ${DEFAULT-VALUE}).")
+            description = "Numbers of concurrent answers (default: ${DEFAULT-VALUE}).")
     private List<Integer> streams = List.of();
 
     @Option(
@@ -101,15 +101,15 @@ public final class LoadtestCalibrateCommand implements Callable<Integer> {
             names = "--pace-ms",
             paramLabel = "N",
             defaultValue = "5",
-            description = "Between two tokens of the client's own server; 0 is as fast as it can (default:"
+            description = "Time between two tokens of the client's own server; 0: as fast as possible (default:"
                     + " ${DEFAULT-VALUE}).")
     private int paceMillis;
 
     @Option(
             names = "--records",
             paramLabel = "FILE",
-            description = "Writes the stamps of every request, a line of JSON each, in nanoseconds of this machine's"
-                    + " monotonic clock.")
+            description = "File for the time stamps of every request, one JSON line each, in nanoseconds of this"
+                    + " machine's monotonic clock.")
     private @Nullable Path records;
 
     @Option(names = "--json", description = "One JSON document on standard output.")

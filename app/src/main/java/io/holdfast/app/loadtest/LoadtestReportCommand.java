@@ -34,8 +34,7 @@ import picocli.CommandLine.Spec;
 /** Writes what a run found for readers who were not there. */
 @Command(
         name = "report",
-        description =
-                "Writes what a run found as one page that needs no network, and as other files for who wants them.",
+        description = "Writes the results of a run as one page that needs no network, and in other formats on request.",
         sortOptions = false)
 public final class LoadtestReportCommand implements Callable<Integer> {
     @Spec
@@ -43,18 +42,21 @@ public final class LoadtestReportCommand implements Callable<Integer> {
 
     @Parameters(
             paramLabel = "JOURNAL|FOLDER",
-            description = "The file that 'loadtest run' wrote, or the folder of a sweep, or of 'loadtest leg'"
-                    + " or a preset, which gets experiments.md and final-report.md.")
+            description = "The file that 'loadtest run' wrote, or the folder of a sweep, of 'loadtest leg' or of"
+                    + " a preset. A folder gets experiments.md and final-report.md.")
     private Path journal = Path.of("");
 
     @Option(
             names = "--html",
             paramLabel = "FILE",
-            description = "The page. Without any of these options: the journal's name with .html, or sweep.html in the"
-                    + " folder.")
+            description = "The page (default, without any of these options: the journal's name with .html, or"
+                    + " sweep.html in the folder).")
     private Optional<Path> html = Optional.empty();
 
-    @Option(names = "--markdown", paramLabel = "FILE", description = "Without figures, for an issue or a log.")
+    @Option(
+            names = "--markdown",
+            paramLabel = "FILE",
+            description = "Markdown without figures, for an issue or a" + " log.")
     private Optional<Path> markdown = Optional.empty();
 
     @Option(names = "--csv", paramLabel = "FILE", description = "Every request of every leg.")
@@ -63,7 +65,8 @@ public final class LoadtestReportCommand implements Callable<Integer> {
     @Option(
             names = "--junit",
             paramLabel = "FILE",
-            description = "The verdict as a test, for a build server; with --expect it fails on any other.")
+            description =
+                    "The verdict as a JUnit test for a build server; with --expect any other verdict fails" + " it.")
     private Optional<Path> junit = Optional.empty();
 
     @Mixin

@@ -34,8 +34,8 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "resume",
         description = {
-            "Goes on with a run that was stopped or killed, from its journal: the pairs that are missing, with the same"
-                    + " plan, seed, requests and arm. A pair that was not finished is run again as a whole.",
+            "Continues a run that was stopped or killed, from its journal: runs the missing pairs with the same"
+                    + " plan, seed, requests and arm. An unfinished pair runs again as a whole.",
             "The server has to be the one that it began with: same engine, model and sizes."
         },
         sortOptions = false)
@@ -50,9 +50,8 @@ public final class LoadtestResumeCommand implements Callable<Integer> {
     @Option(
             names = "--engine",
             paramLabel = "URL",
-            description =
-                    "The address of the engine, or of the router before engines, where it is another one now (default:"
-                            + " that of the journal).")
+            description = "Address of the engine, or of the router before engines, if it has changed (default: that of"
+                    + " the journal).")
     private @Nullable URI url;
 
     @Mixin
@@ -91,7 +90,7 @@ public final class LoadtestResumeCommand implements Callable<Integer> {
         PrintWriter beside = output.beside(spec.commandLine());
         String rest = ask.again() + commands.again() + started.again();
         return LoadtestBench.untilStopped(
-                spec.commandLine().getOut(),
+                spec.commandLine(),
                 beside,
                 output,
                 journal,

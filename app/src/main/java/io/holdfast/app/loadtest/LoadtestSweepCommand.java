@@ -2,6 +2,7 @@ package io.holdfast.app.loadtest;
 
 import io.holdfast.app.cli.CommandException;
 import io.holdfast.app.cli.ExitCode;
+import io.holdfast.app.loadtest.LoadtestBench.Work;
 import io.holdfast.loadtest.analysis.RunStatus;
 import io.holdfast.loadtest.journal.JournalLines;
 import io.holdfast.loadtest.run.RunClock;
@@ -28,10 +29,10 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "sweep",
         description = {
-            "Runs all that 'ab' does at each level of a parameter, with a verdict on each level and what they say"
-                    + " together: whether the effect grows with the pressure on the cache, and is gone without any.",
-            "One folder takes the journals of all levels and sweep.json; with the same command line and --resume the"
-                    + " rest of a sweep that was stopped or killed runs."
+            "Runs 'ab' at each level of a parameter. Gives a verdict for each level and one for all: whether the"
+                    + " effect grows with the pressure on the cache, and vanishes without pressure.",
+            "The journals of all levels and sweep.json go to one folder. To continue a sweep that was stopped or"
+                    + " killed, add --resume to the same command line."
         },
         footer = {
             "",
@@ -50,24 +51,23 @@ public final class LoadtestSweepCommand implements Callable<Integer> {
             required = true,
             description = "The levels: of concurrency, flood-requests, flood-tokens, prefix-tokens or rate (requests of"
                     + " a flood a second), or of any {NAME} in --server-command, such as mem-fraction or capacity."
-                    + " Again for parameters that change together. Equal levels are replicates.")
+                    + " Repeat it for parameters that change together. Equal levels are replicates.")
     private List<String> over = List.of();
 
     @Option(
             names = "--placebo",
             paramLabel = "VALUE",
-            description =
-                    "The level at which memory is ample, so that an effect there has another cause (default: those"
-                            + " whose pressure is at most 0.5).")
+            description = "Level at which memory is ample, so that an effect there has another cause (default: the"
+                    + " levels whose pressure is at most 0.5).")
     private @Nullable String placebo;
 
     @Option(
             names = "--out",
             paramLabel = "FOLDER",
-            description = "Takes sweep.json and a journal for each level (default: sweep-TIME in this folder).")
+            description = "Folder for sweep.json and a journal of each level (default: sweep-TIME in this folder).")
     private @Nullable Path out;
 
-    @Option(names = "--resume", description = "Go on with the sweep in --out; what is finished stays.")
+    @Option(names = "--resume", description = "Continue the sweep in --out; finished levels stay.")
     private boolean resume;
 
     @Mixin
@@ -96,7 +96,8 @@ public final class LoadtestSweepCommand implements Callable<Integer> {
         OutputOptions output = OutputOptions.of(json);
         PrintWriter told = output.beside(spec.commandLine());
         SweepPlan its = plan;
-        return LoadtestBench.untilStopped(told, bench -> run(folder, its, levels, bench, output, told), () -> {
+        Work work = bench -> run(folder, its, levels, bench, output, told);
+        return LoadtestBench.untilStopped(spec.commandLine(), told, work, () -> {
             told.println("Go on with the same command and --resume --out " + StatusReport.quoted(folder.toString()));
             return ExitCode.STOPPED;
         });

@@ -32,15 +32,15 @@ final class OutputOptions {
             names = "--progress",
             paramLabel = "HOW",
             defaultValue = "text",
-            description =
-                    "${COMPLETION-CANDIDATES}: with json standard output has one JSON object a line, for a program"
-                        + " that drives the run, and all else goes to the error stream (default: ${DEFAULT-VALUE}).")
+            description = "${COMPLETION-CANDIDATES}: json prints one JSON object a line to standard output, for a"
+                    + " program that drives the run; everything else goes to the error stream (default:"
+                    + " ${DEFAULT-VALUE}).")
     private Watcher watcher = Watcher.text;
 
     @Option(
             names = "--background",
-            description = "End as soon as the run has begun; it goes on in a process of its own, whose output is in a"
-                    + " file beside the journal.")
+            description = "Exit as soon as the run has begun; it continues in its own process and writes its"
+                    + " output to a file beside the journal.")
     private boolean background;
 
     OutputOptions() {}
@@ -114,14 +114,17 @@ final class OutputOptions {
         PrintWriter beside = beside(command);
         if (planOnly) {
             return LoadtestBench.untilStopped(
-                    beside, bench -> test.preview(file, bench, json, command.getOut()), () -> ExitCode.STOPPED);
+                    command,
+                    beside,
+                    bench -> test.preview(file, bench, json, command.getOut()),
+                    () -> ExitCode.STOPPED);
         }
         JournalOptions.checkFolder(file);
         Journal.refuseExisting(file);
         if (isBackground()) {
             return begin(command, file, journal.isNamed(), () -> Files.exists(file));
         }
-        return LoadtestBench.untilStopped(command.getOut(), beside, this, file, again, bench -> {
+        return LoadtestBench.untilStopped(command, beside, this, file, again, bench -> {
             Outcome outcome = test.run(file, bench, progress(command, bench.clock()), beside);
             beside.println("The journal is " + file + ".");
             beside.flush();

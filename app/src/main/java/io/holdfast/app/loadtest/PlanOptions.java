@@ -26,8 +26,8 @@ final class PlanOptions {
     @Option(
             names = "--rounds",
             paramLabel = "N",
-            description = "Rounds of one A/A, one normal and one reversed pair, or of one of each that the plan has;"
-                    + " below 4 nothing can be concluded (default: 5).")
+            description = "Rounds of one A/A, one normal and one reversed pair, or one of each kind that the plan"
+                    + " has; below 4 nothing can be concluded (default: 5).")
     private @Nullable Integer rounds;
 
     @Option(
@@ -35,27 +35,27 @@ final class PlanOptions {
             paramLabel = "N,N,...",
             hideParamSyntax = true,
             split = ",",
-            description = "Rounds after which the data is looked at, as 5,7,9: the run ends at the first look that"
-                    + " decides, and its level is shared out among all (default: once, at the end).")
+            description = "Rounds after which the data is judged, as 5,7,9. The run ends at the first look that"
+                    + " decides; the error probability is divided among all looks (default: one look, at the end).")
     private List<Integer> looks = List.of();
 
     @Option(
             names = "--order",
             paramLabel = "NAME",
             defaultValue = "both",
-            description = "both: A/A, baseline first and pinned first. normal: the baseline first alone, as most"
-                    + " benchmarks do it; reversed: the pinned leg first alone. One order alone never decides"
-                    + " (default: ${DEFAULT-VALUE}).")
+            description = "both: A/A pairs, pairs with the baseline first and pairs with the pinned leg first."
+                    + " normal: baseline first only, as in most benchmarks. reversed: pinned leg first only."
+                    + " One order alone never decides (default: ${DEFAULT-VALUE}).")
     private String order = "both";
 
     @Option(
             names = "--blocks",
             paramLabel = "NAME",
-            description = "abba: lives of four legs, baseline-pinned-pinned-baseline and the opposite in equal numbers,"
-                    + " in place of pairs; for a server that is slow to start.")
+            description = "abba: in place of pairs, lives of four legs, baseline-pinned-pinned-baseline and the"
+                    + " opposite in equal numbers; for a server that starts slowly.")
     private @Nullable String blocks;
 
-    @Option(names = "--anyway", description = "Begin although fewer than 4 rounds can conclude nothing.")
+    @Option(names = "--anyway", description = "Run although fewer than 4 rounds cannot give a verdict.")
     private boolean anyway;
 
     PlanOptions() {}
@@ -99,11 +99,11 @@ final class PlanOptions {
         int least = Criteria.standard().minimumPerOrder();
         if (rounds != null && rounds > 0 && rounds < least && !anyway) {
             throw new CommandException("--rounds is " + rounds + ", and fewer than " + least
-                    + " can conclude nothing; write --rounds " + least + " or more, or --anyway.");
+                    + " cannot give a verdict; write --rounds " + least + " or more, or --anyway.");
         }
         if (!looks.isEmpty() && looks.getFirst() < least && !anyway) {
             throw new CommandException("The first of --looks is after " + looks.getFirst() + " rounds, and fewer than "
-                    + least + " can conclude nothing; begin with " + least + " or more, or write --anyway.");
+                    + least + " cannot give a verdict; begin with " + least + " or more, or write --anyway.");
         }
     }
 }

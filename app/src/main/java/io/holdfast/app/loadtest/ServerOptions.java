@@ -38,9 +38,9 @@ public final class ServerOptions {
     @Option(
             names = "--server-command",
             paramLabel = "COMMAND",
-            description = "Start the server at that address by this command for the shell, and end it with all that it"
-                    + " started. {host}, {port}, {model} and the names of --server-set in it stand for values (default:"
-                    + " the server is there and stays as it is).")
+            description = "Shell command that starts the server at that address; the run ends the server and all"
+                    + " that it started. {host}, {port}, {model} and the names of --server-set are replaced by"
+                    + " their values (default: the server already runs and is left alone).")
     private @Nullable String command;
 
     @Option(
@@ -53,40 +53,41 @@ public final class ServerOptions {
     @Option(
             names = "--server-set",
             paramLabel = "NAME=VALUE",
-            description = "A value for {NAME} in the command, as memory=0.8; again for each.")
+            description = "A value for {NAME} in the command, as memory=0.8; repeatable.")
     private @Nullable Map<String, String> values;
 
     @Option(
             names = "--server-env",
             paramLabel = "NAME=VALUE",
-            description = "An environment variable that the command gets; again for each.")
+            description = "An environment variable that the command gets; repeatable.")
     private @Nullable Map<String, String> environment;
 
     @Option(
             names = "--server-unset",
             paramLabel = "NAME",
-            description = "An environment variable that the command does not get; again for each.")
+            description = "An environment variable that the command does not get; repeatable.")
     private @Nullable List<String> unset;
 
     @Option(
             names = "--server-log",
             paramLabel = "FILE",
-            description = "Takes what the command writes, of all lives (default: the journal's name with .server.log).")
+            description = "File for the output of the command, of all lives (default: the journal's name with"
+                    + " .server.log).")
     private @Nullable Path log;
 
     @FormerName("--restart")
     @Option(
             names = "--restart-per",
             paramLabel = "WHAT",
-            description = "life: each pair of legs, or block, has a process of its own. leg: each leg has, with a leg"
-                    + " before it that is not written down. run: one process serves all (default: life).")
+            description = "life: each pair of legs, or block, has its own process. leg: each leg has its own process,"
+                    + " and an unmeasured leg comes first. run: one process serves all legs (default: life).")
     private @Nullable String restart;
 
     @Option(
             names = "--server-start-seconds",
             paramLabel = "N",
             defaultValue = "" + USUAL_START_SECONDS,
-            description = "The most that the server may take until it answers (default: ${DEFAULT-VALUE}).")
+            description = "Longest time until the server answers (default: ${DEFAULT-VALUE}).")
     private long startSeconds;
 
     public ServerOptions() {}

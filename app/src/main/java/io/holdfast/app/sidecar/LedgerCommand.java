@@ -17,8 +17,8 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "ledger",
         description = {
-            "What engines may have pinned for Holdfast, from the ledgers of a state directory: beside a dead engine,"
-                    + " beside a running sidecar, whatever the configuration names as backend."
+            "Shows or releases what engines may have pinned for Holdfast, from the ledgers of a state directory. It"
+                    + " works with a dead engine, with a running sidecar, and with any backend in the configuration."
         },
         synopsisSubcommandLabel = "COMMAND",
         subcommands = {LedgerShowCommand.class, LedgerReleaseCommand.class})
@@ -39,22 +39,21 @@ public final class LedgerCommand implements Runnable {
         @Option(
                 names = "--state-directory",
                 paramLabel = "DIR",
-                description =
-                        "The state directory, stateDirectory of the sidecar's configuration (default: where a sidecar"
-                                + " of this user keeps it unless it is told otherwise).")
+                description = "State directory, stateDirectory of the sidecar's configuration (default: the default"
+                        + " state directory of this user's sidecar).")
         private @Nullable Path state;
 
         @Option(
                 names = "--config",
                 paramLabel = "FILE",
-                description = "The sidecar's configuration, in place of --state-directory: names the directory and the"
-                        + " engines' keys.")
+                description = "The sidecar's configuration, in place of --state-directory; it names the directory"
+                        + " and the variables of the engines' keys.")
         private @Nullable Path config;
 
         @Option(
                 names = "--engine-id",
                 paramLabel = "ID",
-                description = "The ledger of this engine alone, by its id (default: every one in the directory).")
+                description = "Id of the one engine whose ledger is meant (default: every ledger in the directory).")
         private @Nullable String id;
 
         Which() {}

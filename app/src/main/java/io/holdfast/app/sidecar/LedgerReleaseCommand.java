@@ -28,10 +28,10 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "release",
         description = {
-            "Releases every pin that the ledgers list. A sidecar that uses a ledger releases it and"
-                    + " stays paused until resume; a ledger that nobody uses is released at the engine, entry"
-                    + " by entry, by the backend that made each.",
-            "Exit code 0: everything is released, 1: something is left, with what to do, 2: it" + " could not be tried."
+            "Releases every pin that the ledgers list. A sidecar that uses a ledger releases it and stays paused until"
+                    + " resume; an unused ledger is released at the engine, each entry by the backend that made it.",
+            "Exit code 0: everything is released, 1: something is left, and the output says what to do, 2: it"
+                    + " could not be tried."
         },
         sortOptions = false)
 final class LedgerReleaseCommand implements Callable<Integer> {
@@ -44,33 +44,36 @@ final class LedgerReleaseCommand implements Callable<Integer> {
     @Option(
             names = "--sidecar",
             paramLabel = "URL",
-            description = "The API of the sidecar that has the ledger (default: what it wrote beside the ledger).")
+            description = "Address of the API of the sidecar that uses the ledger (default: the address that it"
+                    + " wrote beside the ledger).")
     private @Nullable URI sidecar;
 
     @Option(
             names = "--token-env",
             paramLabel = "VARIABLE",
-            description = "The environment variable that has its act token (default: what the configuration names).")
+            description = "Environment variable with its act token (default: the one that the configuration names).")
     private @Nullable String tokenEnv;
 
     @Option(
             names = "--api-key-env",
             paramLabel = "VARIABLE",
-            description = "The environment variable that has the engine's key (default: what the configuration names).")
+            description =
+                    "Environment variable with the engine's key (default: the one that the configuration" + " names).")
     private @Nullable String apiKeyEnv;
 
     @Option(
             names = "--admin-key-env",
             paramLabel = "VARIABLE",
-            description = "The one that has its key for pins (default: what the configuration names, else the same).")
+            description = "Environment variable with the engine's key for pins (default: the one that the"
+                    + " configuration names, else that of --api-key-env).")
     private @Nullable String adminKeyEnv;
 
     @Option(
             names = "--wait",
             paramLabel = "TIME",
             defaultValue = "90s",
-            description = "How long to wait for what is on its way, at least 1s; a pin that may still arrive takes 60 s"
-                    + " (default: ${DEFAULT-VALUE}).")
+            description = "Time to wait for calls that have no answer yet, at least 1s; a pin call may still"
+                    + " arrive for 60 s (default: ${DEFAULT-VALUE}).")
     private String wait = "90s";
 
     @Option(names = "--json", description = "Print one JSON document and nothing else.")
@@ -128,7 +131,7 @@ final class LedgerReleaseCommand implements Callable<Integer> {
                 "",
                 done.id() + ": "
                         + (listed == 0
-                                ? "nothing is listed, so nothing was asked for."
+                                ? "nothing is listed, so there was nothing to release."
                                 : done.released().size() + " of " + listed + (listed == 1 ? " entry" : " entries")
                                         + " released, by " + done.by() + "."));
         done.released().forEach(pin -> text.line("  released  " + named(pin)));

@@ -30,8 +30,8 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "show",
         description = {
-            "What each engine may have pinned, since when, by which backend, and who lets go of it. It reads only, and"
-                    + " asks no engine.",
+            "Shows what each engine may have pinned, since when, by which backend, and who will release it. It"
+                    + " only reads, and asks no engine.",
             "Exit code 0: shown, 2: there is no such ledger, or one that cannot be read."
         },
         sortOptions = false)
@@ -130,8 +130,7 @@ final class LedgerShowCommand implements Callable<Integer> {
                 .map(each -> each.getValue() + " " + each.getKey())
                 .collect(Collectors.joining(", "));
         return handles + (handles == 1 ? " pin" : " pins") + " in " + pins.size()
-                + (pins.size() == 1 ? " entry" : " entries") + " (" + steps + "), " + blocks(pins)
-                + " blocks or fewer, where they share some.";
+                + (pins.size() == 1 ? " entry" : " entries") + " (" + steps + "), at most " + blocks(pins) + " blocks.";
     }
 
     private static Map<String, Long> counts(List<Pin> pins) {
@@ -151,20 +150,19 @@ final class LedgerShowCommand implements Callable<Integer> {
     /** Who lets go of it. */
     private static String next(StateDirectory directory, LedgerState ledger) {
         if (ledger.pins().stream().noneMatch(Pin::releasable)) {
-            return "No call takes them back: they end when the engine evicts them or empties its cache.";
+            return "No call releases them: they end when the engine evicts them or empties its cache.";
         }
         if (ledger.use() instanceof Use.Sidecar) {
-            return "That sidecar lets go of them; 'holdfast ledger release' asks it to do so now.";
+            return "That sidecar releases them; 'holdfast ledger release' asks it to do so now.";
         }
         if (directory.stray(ledger.id())) {
             return "The configuration has no engine " + ledger.id()
-                    + ", so that no start lets go of them; 'holdfast ledger release' does.";
+                    + ", so no start releases them; 'holdfast ledger release' does.";
         }
         if (ledger.configured().filter("dry_run"::equals).isPresent()) {
-            return "The configuration names dry_run, which leaves them alone; 'holdfast ledger release' lets go of"
-                    + " them.";
+            return "The configuration names dry_run, which leaves them alone; 'holdfast ledger release' releases them.";
         }
-        return "The next start lets go of them first, each by its own backend; 'holdfast ledger release' does so now.";
+        return "The next start releases them first, each by its own backend; 'holdfast ledger release' does so now.";
     }
 
     private static ObjectNode document(StateDirectory directory, List<LedgerState> ledgers) {

@@ -25,10 +25,10 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "observe",
         description = {
-            "Watches a running SGLang or vLLM without touching it: how long blocks stay, how soon they are used again,"
-                + " which prefixes requests share, what of them was lost and stored again, what that cost, and which"
-                + " requests could share more if they began alike.",
-            "Exit code 0: something was seen, 2: nothing answers, 3: no event came."
+            "Watches a running SGLang or vLLM, read-only: how long blocks stay and how soon they are used again;"
+                    + " which prefixes requests share, how often these were lost and stored again, and what that"
+                    + " cost; which requests differ early and so share nothing.",
+            "Exit code 0: events were seen, 2: nothing answers, 3: no event came."
         },
         sortOptions = false)
 public final class ObserveCommand implements Callable<Integer> {
@@ -40,33 +40,36 @@ public final class ObserveCommand implements Callable<Integer> {
     @Mixin
     private EngineOptions engine = new EngineOptions();
 
-    @Option(names = "--for", paramLabel = "TIME", description = "How long, such as 10m (default: until stopped).")
+    @Option(
+            names = "--for",
+            paramLabel = "TIME",
+            description = "Time to watch, such as 10m (default: until" + " stopped).")
     private @Nullable String length;
 
     @Option(
             names = "--every",
             paramLabel = "TIME",
             defaultValue = "10s",
-            description = "How often a line is printed where the output is no terminal, and with --json and --for"
-                    + " (default: ${DEFAULT-VALUE}).")
+            description = "Time between two printed lines where the output is no terminal, and between two"
+                    + " objects with --json and --for (default: ${DEFAULT-VALUE}).")
     private String every = "10s";
 
     @Option(
             names = "--record",
             paramLabel = "FILE",
-            description = "Append the events as they come, and the readings, to FILE: JSON lines, tokens of prompts in"
-                    + " them.")
+            description = "Append events and readings to FILE as JSON lines. They contain tokens of prompts.")
     private @Nullable Path record;
 
     @Option(
             names = "--show-text",
-            description = "Show at the end where two requests part that differ early: some tokens of their prompts, and"
-                    + " their text where the engine's tokenizer gives it.")
+            description = "Show an example of two requests that differ early, with some tokens of their prompts"
+                    + " where they part, and the text of these where the engine has a tokenizer.")
     private boolean showText;
 
     @Option(
             names = "--json",
-            description = "Print JSON and nothing else: one object at the end, and with --for one for each --every.")
+            description =
+                    "Print JSON and nothing else: one object at the end, and with --for also one every" + " --every.")
     private boolean json;
 
     ObserveCommand() {}

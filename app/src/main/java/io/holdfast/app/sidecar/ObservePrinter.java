@@ -133,7 +133,7 @@ public final class ObservePrinter {
     public static String watched(Duration elapsed, Optional<Duration> most) {
         String shown = TimeSpan.shown(elapsed);
         return most.map(length -> elapsed.minus(length).compareTo(MOMENT) > 0
-                        ? shown + ", longer than the " + TimeSpan.shown(length) + " that were asked for"
+                        ? shown + ", longer than the requested " + TimeSpan.shown(length) + ""
                         : TimeSpan.shown(elapsed.compareTo(length) < 0 ? elapsed : length) + " of "
                                 + TimeSpan.shown(length))
                 .orElse(shown);
@@ -198,16 +198,16 @@ public final class ObservePrinter {
 
     private static String conclusion(Observation seen) {
         if (seen.silent()) {
-            return "No event came, so nothing can be said: send the engine requests while it is watched.";
+            return "No event came, so there is no result: send the engine requests while it is watched.";
         }
         if (seen.sharing().lost() == 0) {
             return seen.prefixes().isEmpty()
                     ? "No prefix was shared while it was watched, so there is nothing to hold."
-                    : "No shared prefix was lost while it was watched: the cache keeps them by itself, and holding"
-                            + " them would save nothing.";
+                    : "No shared prefix was lost while it was watched: the cache keeps them without holds, and"
+                            + " holding them would save nothing.";
         }
         if (seen.holding().prefixes() == 0) {
-            return "What was lost is shared by too few requests to be worth a hold.";
+            return "The lost prefixes are shared by too few requests to be worth a hold.";
         }
         String saved = seen.holding().savedSeconds().isPresent()
                 ? "up to " + seconds(seen.holding().savedSeconds()) + " of prefill"

@@ -12,14 +12,14 @@ final class OverviewOptions {
             names = "--sidecar",
             paramLabel = "URL",
             defaultValue = "http://127.0.0.1:8471",
-            description = "Where the sidecar's API is (default: ${DEFAULT-VALUE}).")
+            description = "Address of the sidecar's API (default: ${DEFAULT-VALUE}).")
     private URI sidecar = URI.create("http://127.0.0.1:8471");
 
     @Option(
             names = "--token-env",
             paramLabel = "VARIABLE",
-            description = "The environment variable that has its read token, or the act token, with which reasons are"
-                    + " told too (default: none is sent).")
+            description = "Environment variable with its read token, or with its act token, which also shows"
+                    + " reasons (default: none is sent).")
     private @Nullable String tokenEnv;
 
     OverviewOptions() {}

@@ -34,11 +34,13 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "sidecar",
         description = {
-            "The process beside the engine: follows its KV events, holds what is asked for, explains itself.",
+            "Runs the process beside the engine: follows its KV events, holds what is requested, gives a reason"
+                    + " for every decision.",
             "",
-            "Every key of the configuration can be set by a flag, by a variable or in the file, and counts in that"
-                    + " order: --set engines.main.share=0.3, HOLDFAST_ENGINES_MAIN_SHARE=0.3, or share: 0.3 under the"
-                    + " engine main. SIGHUP reads all of it again."
+            "Every key of the configuration can be set by a flag, by a variable or in the file. The flag wins"
+                    + " over the variable, and the variable over the file: --set engines.main.share=0.3,"
+                    + " HOLDFAST_ENGINES_MAIN_SHARE=0.3, or share: 0.3 under the engine main. SIGHUP reloads"
+                    + " the configuration."
         },
         sortOptions = false)
 public final class SidecarCommand implements Callable<Integer> {
@@ -54,14 +56,13 @@ public final class SidecarCommand implements Callable<Integer> {
             names = "--config",
             paramLabel = "FILE",
             description =
-                    "The configuration, YAML; also HOLDFAST_CONFIG. None is needed where --engine or variables say"
-                            + " enough.")
+                    "Configuration in YAML; also HOLDFAST_CONFIG. Not needed where --engine or variables suffice.")
     private @Nullable Path config;
 
     @Option(
             names = "--set",
             paramLabel = "KEY=VALUE",
-            description = "One key, such as listen.port=9000 or engines.main.share=0.3; as often as you like.")
+            description = "One key, such as listen.port=9000 or engines.main.share=0.3; repeatable.")
     private List<String> settings = new ArrayList<>();
 
     @Option(names = "--engine", paramLabel = "URL", description = "An engine called main: engines.main.url.")
@@ -70,7 +71,7 @@ public final class SidecarCommand implements Callable<Integer> {
     @Option(
             names = "--engine-type",
             paramLabel = "TYPE",
-            description = "engines.main.type: sglang or vllm; where nothing says it, --engine is asked what it is.")
+            description = "engines.main.type: sglang or vllm (default: the engine at --engine is asked).")
     private @Nullable String engineType;
 
     @Option(names = "--port", paramLabel = "PORT", description = "listen.port.")
@@ -81,7 +82,7 @@ public final class SidecarCommand implements Callable<Integer> {
 
     @Option(
             names = "--check-config",
-            description = "Say whether the configuration, and what it names on this machine, is sound, and stop.")
+            description = "Check the configuration, and the files and variables that it names, and exit.")
     private boolean checkOnly;
 
     @Option(
@@ -93,15 +94,17 @@ public final class SidecarCommand implements Callable<Integer> {
     @Option(
             names = "--from-old",
             paramLabel = "FILE",
-            description =
-                    "With --print-config: print this file of an earlier version, which listed its engines, with each"
-                            + " engine, device and hold under its name, and stop. Comments are not kept.")
+            description = "With --print-config: convert this file of an earlier version, which listed its engines, into"
+                    + " the present form, where each engine, device and hold stands under its name."
+                    + " Comments are not kept.")
     private @Nullable Path old;
 
-    @Option(names = "--print-example", description = "Print a commented configuration to start from, and stop.")
+    @Option(names = "--print-example", description = "Print a commented configuration to start from, and exit.")
     private boolean printExample;
 
-    @Option(names = "--print-keys", description = "Print every key with its default and the reason for it, and stop.")
+    @Option(
+            names = "--print-keys",
+            description = "Print every key with its default and the reason for the" + " default, and exit.")
     private boolean printKeys;
 
     @Option(
@@ -119,15 +122,16 @@ public final class SidecarCommand implements Callable<Integer> {
             paramLabel = "LEVEL",
             description = {
                 "error, warn, info or debug; also HOLDFAST_LOG.",
-                "Default: warn, and beside it the news: engines lost and back, the backend, holds made, lost and over."
+                "Default: warn, and in addition the main events: an engine lost or back, the chosen backend, a"
+                        + " hold made, lost or ended."
             })
     private @Nullable String logLevel;
 
     @Option(
             names = "--log-format",
             paramLabel = "FORMAT",
-            description = "text (the default; with the date where no terminal is) or json, an object a line; also"
-                    + " HOLDFAST_LOG_FORMAT.")
+            description = "text or json, one object a line; also HOLDFAST_LOG_FORMAT. Default: text, with the"
+                    + " date where the output is no terminal.")
     private @Nullable String logFormat;
 
     /** The engine that a URL alone names, and what it turned out to be; read by whoever reloads. */
@@ -157,7 +161,7 @@ public final class SidecarCommand implements Callable<Integer> {
         ConfigSources sources = sources(System.getenv());
         if (checkOnly) {
             sources.check();
-            out.println(file().map(Path::toString).orElse("The configuration") + " is sound.");
+            out.println(file().map(Path::toString).orElse("The configuration") + " is valid.");
             return ExitCode.OK;
         }
         EffectiveConfig effective = sources.read();
@@ -204,7 +208,7 @@ public final class SidecarCommand implements Callable<Integer> {
             say("holdfast sidecar listens on " + sidecar.uri());
             tell("configuration", effective.lines(), form);
             awaitStop(sidecar, sources, form, stop);
-            say("holdfast sidecar lets go of what it holds, and ends");
+            say("holdfast sidecar releases its holds and ends");
         }
     }
 

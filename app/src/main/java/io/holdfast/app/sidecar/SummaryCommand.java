@@ -21,8 +21,8 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "summary",
         description = {
-            "One sentence for each engine of a running sidecar: what it holds, what that saved, how sure that is, and"
-                    + " what it would need. The sidecar writes the same into its log every ten minutes.",
+            "Prints one sentence for each engine of a running sidecar: what it holds, what that saved, how certain that"
+                    + " is, and what is missing. The sidecar writes the same into its log every ten minutes.",
             "Exit code 0: printed, 2: no sidecar answers."
         },
         sortOptions = false)

@@ -23,13 +23,14 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "top",
         description = {
-            "The engines of a running sidecar, live: whether holding helps, the effect with its interval, what is"
-                    + " held, pressure, what was found; the most urgent engine first, one in detail. Where the"
-                    + " output is no terminal it prints one screen and ends.",
-            "HELD are prefixes, CACHE the part of the cache that they take, RHO residence by reuse time (below 1.5"
-                    + " holding can help, above 5 it cannot), FOUND the part of prompt tokens found in the cache, and"
-                    + " SIMUL. prompt tokens that a simulation of the cache finds more with holds always on, both over"
-                    + " the last ten minutes; EFFECT is said where the interval leaves no doubt of it; ? is unknown.",
+            "Shows the engines of a running sidecar, live: whether holding helps, the effect with its interval, what is"
+                    + " held, pressure, and the part of prompts found in the cache. The most urgent engine comes first;"
+                    + " one is shown in detail. Where the output is no terminal it prints one screen and ends.",
+            "HELD: number of held prefixes. CACHE: part of the cache that they take. RHO: residence time divided"
+                    + " by reuse time (below 1.5 holding can help, above 5 it cannot). FOUND: part of the"
+                    + " prompt tokens found in the cache. SIMUL.: additional prompt tokens that a simulation of"
+                    + " the cache finds with holds always on; both over the last ten minutes. EFFECT: shown"
+                    + " unless HOLDING says cannot tell. ?: unknown.",
             "Exit code 0: ended, 2: no sidecar answers."
         },
         sortOptions = false)
@@ -46,7 +47,7 @@ public final class TopCommand implements Callable<Integer> {
     @Option(names = "--once", description = "Print one screen and end, on a terminal too.")
     private boolean once;
 
-    @Option(names = "--json", description = "Print one JSON document, as the API has it, and nothing else.")
+    @Option(names = "--json", description = "Print the API's JSON document and nothing else.")
     private boolean json;
 
     TopCommand() {}

@@ -44,10 +44,10 @@ final class AccuracyAsker {
             names = "--out",
             paramLabel = "DIR",
             defaultValue = ".",
-            description = "Where the file goes, a folder that is made where it is not there (default: this folder).")
+            description = "Folder for the file; created if it does not exist (default: this folder).")
     private Path out = Path.of(".");
 
-    @Option(names = "--plan", description = "Say what would be asked, and end.")
+    @Option(names = "--plan", description = "Print what would be asked, and exit.")
     private boolean planOnly;
 
     @Option(names = "--json", description = "One JSON document on standard output; progress goes to the error stream.")

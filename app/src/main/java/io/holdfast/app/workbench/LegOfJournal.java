@@ -29,9 +29,8 @@ final class LegOfJournal {
     @Parameters(
             index = "1",
             paramLabel = "LEG",
-            description =
-                    "Life and leg, as 3/2 for 'life 3 BP, leg 2'; 0/1 is the first of the rehearsal. Of a folder the"
-                            + " leg's name, as b1/cold/streaming/512tok/pass1.")
+            description = "Life and leg, as 3/2 for 'life 3 BP, leg 2'; 0/1 is the first of the rehearsal. In a folder:"
+                    + " the leg's name, as b1/cold/streaming/512tok/pass1.")
     private String name = "";
 
     LegOfJournal() {}

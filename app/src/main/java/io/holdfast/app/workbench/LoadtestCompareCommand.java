@@ -36,12 +36,12 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "compare",
         description = {
-            "Sets results beside each other: ratio, change, and whether the repetitions show it. The first file is the"
-                + " reference. Reads suites of holdfast, journals of 'loadtest run', and results of vllm bench serve,"
-                + " sglang.bench_serving, aiperf and guidellm, tables as CSV or Markdown, and phases of a benchmark"
-                + " log; of one file it shows how far repetitions lie apart.",
-            "Exit code 1 when something became worse than --fail-on-regression allows or an expectation was missed, 3"
-                    + " when one is undecided, or when a file lacks what --fail-on-regression asks for."
+            "Compares results: ratio, change, and whether the repetitions show a difference. The first file is"
+                    + " the reference. Reads suites of holdfast, journals of 'loadtest run', and results of vllm"
+                    + " bench serve, sglang.bench_serving, aiperf and guidellm, tables as CSV or Markdown, and"
+                    + " phases of a benchmark log; of one file it shows how far repetitions lie apart.",
+            "Exit code 1 when a metric became worse than --fail-on-regression allows or an expectation was missed; 3"
+                    + " when one of these is undecided, or when a file lacks a metric that --fail-on-regression needs."
         },
         sortOptions = false)
 public final class LoadtestCompareCommand implements Callable<Integer> {
@@ -58,9 +58,8 @@ public final class LoadtestCompareCommand implements Callable<Integer> {
             paramLabel = "NAME,NAME",
             hideParamSyntax = true,
             split = ",",
-            description =
-                    "These metrics, as throughput, ttft_p50, itl_p99, errors (default: those of the usual ones that"
-                            + " there are).")
+            description = "Metrics to compare, as throughput, ttft_p50, itl_p99, errors (default: the usual ones that"
+                    + " the files contain).")
     private List<String> metrics = List.of();
 
     @Option(
@@ -68,14 +67,15 @@ public final class LoadtestCompareCommand implements Callable<Integer> {
             paramLabel = "NAME,NAME",
             hideParamSyntax = true,
             split = ",",
-            description = "These workloads (default: all).")
+            description = "Workloads to compare (default: all).")
     private List<String> workloads = List.of();
 
     @Option(
             names = "--phase",
             paramLabel = "NAME,NAME",
             split = ",",
-            description = "These phases of a benchmark log, each as a file; the first is the reference (default: all).")
+            description = "Phases of a benchmark log, each treated as a file; the first is the reference"
+                    + " (default: all).")
     private List<String> phases = List.of();
 
     @Option(
@@ -83,8 +83,8 @@ public final class LoadtestCompareCommand implements Callable<Integer> {
             paramLabel = "NAME,NAME",
             hideParamSyntax = true,
             split = ",",
-            description = "Workloads that nothing should have changed: the largest change in them is the noise, printed"
-                    + " beside each change.")
+            description = "Workloads that should not have changed. Their largest change counts as noise and is"
+                    + " printed beside each change.")
     private List<String> controls = List.of();
 
     @Option(
@@ -92,23 +92,21 @@ public final class LoadtestCompareCommand implements Callable<Integer> {
             paramLabel = "PERCENT",
             defaultValue = "5%",
             description =
-                    "Within it two things are the same, where the repetitions show that (default: ${DEFAULT-VALUE}).")
+                    "Largest change that counts as none, where the repetitions show it (default: ${DEFAULT-VALUE}).")
     private String margin = "5%";
 
     @Option(
             names = "--fail-on-regression",
             paramLabel = "PERCENT",
-            description =
-                    "Exit code 1 when a metric became worse by more: all of its interval, or without repetitions its"
-                            + " value.")
+            description = "Exit with 1 when a metric became worse by more than this: its whole interval, or without"
+                    + " repetitions its value.")
     private Optional<String> worst = Optional.empty();
 
     @Option(
             names = "--expect",
             paramLabel = "TEXT|FILE",
-            description = "Expectation about the last file relative to the first, as"
-                    + " 'overhead(throughput)<=5%% @ 8..16', or a YAML file with a list of them;"
-                    + " repeatable.")
+            description = "Expectation about the last file relative to the first, as 'overhead(throughput)<=5%% @"
+                    + " 8..16', or a YAML file with a list of them; repeatable.")
     private List<String> expected = List.of();
 
     @Option(names = "--json", description = "One JSON document on standard output and nothing else.")

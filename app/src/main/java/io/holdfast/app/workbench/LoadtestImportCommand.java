@@ -18,10 +18,9 @@ import picocli.CommandLine.Spec;
 /** Joins results of any tool in one file of ours. */
 @Command(
         name = "import",
-        description =
-                "Joins result files in one of holdfast's: those of vllm bench serve, sglang.bench_serving, aiperf and"
-                    + " guidellm by their definitions, under our names. Files of equal settings become repetitions of"
-                    + " one another.",
+        description = "Joins result files of vllm bench serve, sglang.bench_serving, aiperf and guidellm into one file"
+                + " of Holdfast. Metrics keep the tool's definition and get Holdfast's name. Files of equal"
+                + " settings become repetitions of one another.",
         sortOptions = false)
 public final class LoadtestImportCommand implements Callable<Integer> {
     @Spec
@@ -30,17 +29,13 @@ public final class LoadtestImportCommand implements Callable<Integer> {
     @Parameters(paramLabel = "FILE", arity = "1..*", description = "Result files.")
     private List<Path> paths = List.of();
 
-    @Option(
-            names = "--out",
-            paramLabel = "FILE",
-            required = true,
-            description = "The file to write, which is not there yet.")
+    @Option(names = "--out", paramLabel = "FILE", required = true, description = "New file to write.")
     private Path file = Path.of("");
 
     @Option(
             names = "--set",
             paramLabel = "NAME=VALUE",
-            description = "A setting that the files do not tell, as variant=kvcached; again for each.")
+            description = "A setting that the files do not contain, as variant=kvcached; repeatable.")
     private List<String> settings = List.of();
 
     LoadtestImportCommand() {}

@@ -24,9 +24,9 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "leg",
         description = {
-            "Sends loads that a file describes to any server that speaks OpenAI's language, and says what each came"
-                + " to: throughput, latencies, errors. Nothing is held and nothing is judged; 'loadtest compare' sets"
-                + " two of them beside each other.",
+            "Sends loads that a file describes to any server with an OpenAI API, and reports throughput,"
+                    + " latencies and errors of each. Nothing is held and nothing is judged; 'loadtest compare'"
+                    + " sets two of them beside each other.",
             "Exit code 1 when a request failed."
         },
         footer = {"", "Examples:", "  holdfast loadtest leg --engine http://127.0.0.1:8000 --recipe loads.yaml"},
@@ -41,7 +41,7 @@ public final class LoadtestLegCommand implements Callable<Integer> {
             names = "--recipe",
             paramLabel = "FILE",
             required = true,
-            description = "What is sent: loads in YAML, a document each, with 'name' and 'parts'.")
+            description = "File of loads in YAML, one document each, with 'name' and 'parts'.")
     private Path recipe = Path.of("");
 
     @Option(
@@ -49,14 +49,15 @@ public final class LoadtestLegCommand implements Callable<Integer> {
             paramLabel = "NAME,NAME",
             hideParamSyntax = true,
             split = ",",
-            description = "Of the loads in the file these (default: all).")
+            description = "Names of the loads to send (default: all in the file).")
     private @Nullable List<String> loads;
 
     @Option(
             names = "--repeat",
             paramLabel = "N",
             defaultValue = "1",
-            description = "How often each is sent, with the same requests (default: ${DEFAULT-VALUE}).")
+            description =
+                    "Number of times that each load is sent, with the same requests (default:" + " ${DEFAULT-VALUE}).")
     private int repeat;
 
     @Mixin

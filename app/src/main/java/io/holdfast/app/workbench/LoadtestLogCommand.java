@@ -20,7 +20,7 @@ import picocli.CommandLine.Spec;
         description = {
             "Appends results to a benchmark log in Markdown: a table for each workload, and the change against the last"
                     + " phase that had it.",
-            "What is in the file stays as it is, and a workload whose requests are others than they were is refused."
+            "Existing content is not changed, and a workload whose requests have changed is refused."
         },
         sortOptions = false)
 public final class LoadtestLogCommand implements Callable<Integer> {
@@ -29,22 +29,22 @@ public final class LoadtestLogCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec = CommandSpec.create();
 
-    @Parameters(paramLabel = "LOG.md", description = "The log; begun where there is none.")
+    @Parameters(paramLabel = "LOG.md", description = "The log; created if it does not exist.")
     private Path log = Path.of("");
 
     @Option(
             names = "--phase",
             paramLabel = "NAME",
             required = true,
-            description = "What was measured, as '5: continuous batching'.")
+            description = "Name of the new phase, as '5: continuous batching'.")
     private String phase = "";
 
     @Option(
             names = "--results",
             paramLabel = "FILE",
             required = true,
-            description = "Results as CSV (workload, workload id, model, and metrics with units) or as the JSON of a"
-                    + " preset or 'loadtest leg'; again for each.")
+            description = "Results as CSV (workload, workload id, model, and metrics with units) or as the JSON"
+                    + " of a preset or 'loadtest leg'; repeatable.")
     private List<Path> results = List.of();
 
     LoadtestLogCommand() {}

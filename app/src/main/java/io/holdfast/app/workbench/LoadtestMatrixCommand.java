@@ -28,10 +28,9 @@ import picocli.CommandLine.Spec;
 /** One metric of many results in one table. */
 @Command(
         name = "matrix",
-        description =
-                "One metric of many results in a table: workloads or other settings by models, batches or lengths, and"
-                    + " in each cell how variants or files compare. A winner is named only where its repetitions show"
-                    + " that it is ahead.",
+        description = "Prints one metric of many results as a table: workloads or other settings by models, batches or"
+                + " lengths. Each cell compares variants or files. A winner is named only where its"
+                + " repetitions show it.",
         sortOptions = false)
 public final class LoadtestMatrixCommand implements Callable<Integer> {
     /** Content of a cell. */
@@ -52,14 +51,14 @@ public final class LoadtestMatrixCommand implements Callable<Integer> {
             names = "--metric",
             paramLabel = "NAME",
             defaultValue = "throughput",
-            description = "What is compared, as itl_p50 (default: ${DEFAULT-VALUE}).")
+            description = "Metric to compare, as itl_p50 (default: ${DEFAULT-VALUE}).")
     private String metric = "throughput";
 
     @Option(
             names = "--phase",
             paramLabel = "NAME,NAME",
             split = ",",
-            description = "Two phases of a benchmark log, each as a file (default: its last two).")
+            description = "Two phases of a benchmark log, each treated as a file (default: its last two).")
     private List<String> phases = List.of();
 
     @Option(
@@ -75,7 +74,7 @@ public final class LoadtestMatrixCommand implements Callable<Integer> {
             paramLabel = "SETTING,SETTING",
             hideParamSyntax = true,
             split = ",",
-            description = "What rows are told apart by; 'workload' is one (default: what the results differ in).")
+            description = "Settings of the rows, such as 'workload' (default: those in which the results differ).")
     private List<String> rows = List.of();
 
     @Option(
@@ -83,7 +82,7 @@ public final class LoadtestMatrixCommand implements Callable<Integer> {
             paramLabel = "SETTING,SETTING",
             hideParamSyntax = true,
             split = ",",
-            description = "What columns are told apart by (default: the last that the results differ in).")
+            description = "Settings of the columns (default: the last one in which the results differ).")
     private List<String> columns = List.of();
 
     @Option(

@@ -57,10 +57,10 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "pin-poc",
         description = {
-            "The pin benchmark: A/A, normal and reversed order at 32 and 64 requests under way, and the normal order"
-                    + " three times more; 128 requests of one system prompt each. Leaves eight files in --out.",
-            "With its one pair of each order nothing can be decided; with --pairs 4 or more each concurrency has a"
-                    + " verdict. The server's cache is emptied before every leg: use one that serves nobody else."
+            "Runs the pin benchmark: A/A, normal and reversed order at 32 and 64 requests under way, and the normal"
+                    + " order three times more; 128 requests of one system prompt each. Leaves eight files in --out.",
+            "One pair of each order cannot give a verdict; with --pairs 4 or more each concurrency has one. The"
+                    + " server's cache is emptied before every leg: use one that serves nobody else."
         },
         sortOptions = false)
 final class LoadtestPinPocCommand implements Callable<Integer> {
@@ -80,28 +80,29 @@ final class LoadtestPinPocCommand implements Callable<Integer> {
             names = "--port",
             paramLabel = "N",
             defaultValue = "30000",
-            description = "Its port on this machine (default: ${DEFAULT-VALUE}).")
+            description = "Port of the engine on this machine (default: ${DEFAULT-VALUE}).")
     private int port;
 
     @Option(
             names = "--out",
             paramLabel = "FOLDER",
             defaultValue = "pin_benchmark_v2",
-            description = "Takes the eight files (default: ${DEFAULT-VALUE}).")
+            description = "Folder for the eight files (default: ${DEFAULT-VALUE}).")
     private Path out = Path.of("pin_benchmark_v2");
 
     @Option(
             names = "--journals",
             paramLabel = "FOLDER",
-            description = "Takes a journal for each step, with every request; a step that is finished there is not run"
-                    + " again, so the rest of a benchmark that was stopped runs by the same command (default: the name"
-                    + " of --out with .journals).")
+            description = "Folder for a journal of each step, with every request. A finished step does not run again,"
+                    + " so the same command continues a stopped benchmark (default: the name of --out with .journals).")
     private @Nullable Path journals;
 
-    @Option(names = "--plan", description = "Say the steps, what they send and about how long they take, and end.")
+    @Option(
+            names = "--plan",
+            description = "Print the steps, what they send and their approximate duration, and" + " exit.")
     private boolean planOnly;
 
-    @Option(names = "--rebuild", description = "Make the files again from the journals alone, and ask no server.")
+    @Option(names = "--rebuild", description = "Write the files again from the journals alone, without a server.")
     private boolean rebuild;
 
     @Option(
@@ -116,9 +117,9 @@ final class LoadtestPinPocCommand implements Callable<Integer> {
             paramLabel = "NAME,...",
             hideParamSyntax = true,
             split = ",",
-            description = "What the benchmark had before its controls, one pair in the normal order each: single-run,"
-                    + " concurrency (4 to 64 at a time), memory (0.05 to 0.40 for {mem-fraction} in --server-command);"
-                    + " leaves single_run.json, concurrency_sweep.json, memory_pressure_sweep.json.")
+            description = "Steps of the benchmark before it had controls, one pair in the normal order each:"
+                    + " single-run, concurrency (4 to 64 at a time), memory (0.05 to 0.40 for {mem-fraction} in"
+                    + " --server-command); leaves single_run.json, concurrency_sweep.json, memory_pressure_sweep.json.")
     private List<String> also = List.of();
 
     @Option(
@@ -170,23 +171,22 @@ final class LoadtestPinPocCommand implements Callable<Integer> {
 
     @Option(
             names = "--no-burn-in",
-            description = "Without a leg that is not measured at the beginning of each pair, as the benchmark had it.")
+            description =
+                    "Leave out the unmeasured leg at the beginning of each pair, as the original benchmark" + " did.")
     private boolean withoutBurnIn;
 
     @Option(
             names = "--bare-bodies",
-            description =
-                    "Bodies that have the fields of the benchmark's and no others, warm-ups that come whole and may"
-                            + " take 60 s: for who wants its very requests. No answer then tells how many tokens were"
-                            + " cached.")
+            description = "Send exactly the original benchmark's requests: bodies with its fields only, and warm-ups"
+                    + " that are not streamed and may take 60 s. Answers then do not report cached tokens.")
     private boolean bare;
 
     @Option(
             names = "--repeat-pairs",
             paramLabel = "N",
             defaultValue = "3",
-            description = "Pairs of a step that may be run again because of what happened around a leg (default:"
-                    + " ${DEFAULT-VALUE}).")
+            description = "Number of pairs of a step that may run again after a late call, a busy machine or a"
+                    + " lost connection (default: ${DEFAULT-VALUE}).")
     private int repeatPairs;
 
     @Mixin
@@ -219,6 +219,7 @@ final class LoadtestPinPocCommand implements Callable<Integer> {
         }
         folder(kept);
         return LoadtestBench.untilStopped(
+                spec.commandLine(),
                 told,
                 bench -> {
                     plan(steps, sizes, told);

@@ -18,14 +18,14 @@ import picocli.CommandLine.Spec;
 /** Load tests that are known by a name. */
 @Command(
         name = "preset",
-        description = "Runs a load test that is known by a name: its loads, its order and its files are fixed.",
+        description = "Runs a named load test with fixed loads, order and files.",
         synopsisSubcommandLabel = "NAME",
         sortOptions = false)
 public final class LoadtestPresetCommand implements Callable<Integer> {
     @Spec
     private CommandSpec spec = CommandSpec.create();
 
-    @Option(names = "--list", description = "Says of each preset what it is, and the files that it leaves.")
+    @Option(names = "--list", description = "Print what each preset does and which files it leaves.")
     private boolean list;
 
     LoadtestPresetCommand() {}

@@ -27,9 +27,9 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "profile",
         description = {
-            "Tables that profilers exported: 'nsys stats --report cuda_gpu_kern_sum --format csv' and 'ncu --csv', as"
-                + " a tree of kernels; with --first and --second two groups of kernels beside each other. What was not"
-                + " measured is said to be so; nothing is read into what is there beyond the rule that is printed."
+            "Shows tables exported by profilers ('nsys stats --report cuda_gpu_kern_sum --format csv', 'ncu"
+                    + " --csv') as a tree of kernels; with --first and --second two groups of kernels beside each"
+                    + " other. Missing measurements are named; conclusions follow only the printed rule."
         },
         sortOptions = false)
 public final class LoadtestProfileCommand implements Callable<Integer> {
@@ -43,22 +43,22 @@ public final class LoadtestProfileCommand implements Callable<Integer> {
             names = "--kernels",
             paramLabel = "REGEX",
             defaultValue = "",
-            description = "Only kernels whose names fit, as attention.")
+            description = "Show only kernels whose names match, as attention.")
     private String kernels = "";
 
     @Option(
             names = "--first",
             paramLabel = "REGEX",
-            description = "The kernels of the first column, as those of prefill: flash.*prefill.")
+            description = "Kernels of the first column, such as those of prefill: flash.*prefill.")
     private @Nullable String first;
 
-    @Option(names = "--second", paramLabel = "REGEX", description = "Those of the second, as decode.")
+    @Option(names = "--second", paramLabel = "REGEX", description = "Kernels of the second column, such as decode.")
     private @Nullable String second;
 
     @Option(
             names = "--journal",
             paramLabel = "FILE",
-            description = "The run whose server was profiled; its legs are named above the tables.")
+            description = "Journal of the run whose server was profiled; its legs are named above the tables.")
     private @Nullable Path journal;
 
     @Option(names = "--json", description = "One JSON document on standard output.")

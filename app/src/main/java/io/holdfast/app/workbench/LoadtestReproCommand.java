@@ -31,9 +31,10 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "repro",
         description = {
-            "Commands for curl that send the requests of one leg again, with the same bytes, in the order of its list;"
-                    + " a script for sh.",
-            "One after another, where the leg had several under way: a failure that needs those goes by adding '&'."
+            "Prints curl commands, as a script for sh, that send the requests of one leg again with the same"
+                    + " bytes and in the same order.",
+            "They run one after another, even where the leg had several under way. To reproduce a failure that"
+                    + " needs concurrency, append '&' to them."
         },
         sortOptions = false)
 public final class LoadtestReproCommand implements Callable<Integer> {
@@ -47,10 +48,10 @@ public final class LoadtestReproCommand implements Callable<Integer> {
     @Option(
             names = "--engine",
             paramLabel = "URL",
-            description = "The server's address, where it is another one now (default: that of the journal).")
+            description = "Address of the server, if it has changed (default: that of the journal).")
     private @Nullable URI url;
 
-    @Option(names = "--failed", description = "Only the requests that failed.")
+    @Option(names = "--failed", description = "Print only the requests that failed.")
     private boolean failed;
 
     LoadtestReproCommand() {}

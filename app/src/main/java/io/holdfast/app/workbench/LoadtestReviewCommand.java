@@ -35,9 +35,9 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "review",
         description = {
-            "What a published table can and cannot show: order, repetitions, exposure, spread, placebo, and what its"
-                    + " numbers say against each other. No table alone is ever found REAL.",
-            "A document is taken as it stands: tables of something else are skipped with a line that says why.",
+            "Reviews what a published table can and cannot show: order, repetitions, exposure, spread, placebo,"
+                    + " and contradictions between its numbers. A table alone is never found REAL.",
+            "A document needs no editing: other tables in it are skipped, and a line says why.",
             "It measures nothing, and prints the commands that would."
         },
         sortOptions = false)
@@ -51,7 +51,7 @@ public final class LoadtestReviewCommand implements Callable<Integer> {
     @Option(
             names = "--control",
             paramLabel = "WORKLOAD",
-            description = "A workload of a log that its changes should leave alone; again for each.")
+            description = "Workload of a log that its changes should not affect; repeatable.")
     private Set<String> controls = Set.of();
 
     @Option(
@@ -65,42 +65,41 @@ public final class LoadtestReviewCommand implements Callable<Integer> {
     @Option(
             names = "--against",
             paramLabel = "PHASE",
-            description = "A phase of a log, as 'Phase 4': all later ones are compared with it (default: each with the"
-                    + " one before it).")
+            description = "Phase of a log, as 'Phase 4', with which all later ones are compared (default: each is"
+                    + " compared with the one before).")
     private Optional<String> against = Optional.empty();
 
     @Option(
             names = "--shared-tokens",
             paramLabel = "N",
-            description = "Tokens that all requests begin with, where the tables do not tell.")
+            description = "Number of tokens with which all requests begin, if the tables lack it.")
     private @Nullable Integer sharedTokens;
 
     @Option(
             names = "--own-tokens",
             paramLabel = "N",
-            description = "Tokens that each request has of its own, where the tables do not tell.")
+            description = "Number of further tokens of each request, if the tables lack it.")
     private @Nullable Integer ownTokens;
 
     @Option(
             names = "--claims",
             paramLabel = "FILE",
-            description =
-                    "A ledger to print with it: a table of claim, status and evidence; or the journal of a run, whose"
-                            + " calls to hold, with their answers, are the evidence that they did.")
+            description = "Claims to print with the review: a table of claim, status and evidence; or the journal of a"
+                    + " run, whose hold calls and their answers are the evidence.")
     private Optional<Path> claims = Optional.empty();
 
     @Option(
             names = "--criteria",
             paramLabel = "FILE",
-            description = "What was to be reached: a table of criterion, state (met, not met, not measured) and"
-                    + " evidence.")
+            description = "Criteria to print with the review: a table of criterion, state (met, not met, not"
+                    + " measured) and evidence.")
     private Optional<Path> criteria = Optional.empty();
 
     @Option(
             names = "--results",
             paramLabel = "FILE",
-            description = "Results by which the criteria that the document names are judged, as for 'loadtest compare';"
-                    + " again for each.")
+            description = "Results to judge the document's criteria by, in a format that 'loadtest compare'"
+                    + " reads; repeatable.")
     private List<Path> results = List.of();
 
     @FormerName("--url")
@@ -108,13 +107,10 @@ public final class LoadtestReviewCommand implements Callable<Integer> {
             names = "--engine",
             paramLabel = "URL",
             defaultValue = "http://127.0.0.1:30000",
-            description = "The server that the rerun is to ask (default: ${DEFAULT-VALUE}).")
+            description = "Server for the printed rerun (default: ${DEFAULT-VALUE}).")
     private URI url = URI.create("http://127.0.0.1:30000");
 
-    @Option(
-            names = "--plan-out",
-            paramLabel = "FILE",
-            description = "Write the rerun as a script to a file that is not there yet.")
+    @Option(names = "--plan-out", paramLabel = "FILE", description = "New file for the rerun as a script.")
     private Optional<Path> planOut = Optional.empty();
 
     @Option(names = "--json", description = "One JSON document on standard output.")

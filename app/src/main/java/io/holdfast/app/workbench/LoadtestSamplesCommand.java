@@ -26,8 +26,8 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "samples",
         description = {
-            "What --sample read beside the legs of a run: GPUs, the server's process, kvcached's segments, each value"
-                    + " by leg, or by step of a leg. What nobody told has no line."
+            "Shows the samples that --sample took during the legs of a run: GPUs, the server's process, kvcached's"
+                    + " segments; each value by leg, or by step of a leg. Values that no source reported are left out."
         },
         sortOptions = false)
 public final class LoadtestSamplesCommand implements Callable<Integer> {
@@ -40,10 +40,10 @@ public final class LoadtestSamplesCommand implements Callable<Integer> {
     @Option(
             names = "--samples",
             paramLabel = "FILE",
-            description = "Its samples (default: the journal's name with .samples.jsonl).")
+            description = "File of the samples (default: the journal's name with .samples.jsonl).")
     private @Nullable Path samples;
 
-    @Option(names = "--by-step", description = "Each step of a leg by itself.")
+    @Option(names = "--by-step", description = "Show each step of a leg separately.")
     private boolean bySteps;
 
     @Option(names = "--json", description = "One JSON document on standard output.")

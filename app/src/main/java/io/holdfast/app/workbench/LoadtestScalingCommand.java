@@ -25,9 +25,8 @@ import picocli.CommandLine.Spec;
 /** Tells how throughput grows with the number of devices. */
 @Command(
         name = "scaling",
-        description =
-                "How throughput grows with the number of devices: speed-up and efficiency against a reference row,"
-                        + " a plot, and what the rows recommend by a rule that is printed.",
+        description = "Shows how throughput grows with the number of devices: speed-up and efficiency relative to a"
+                + " reference row, a plot, and a recommendation by a printed rule.",
         sortOptions = false)
 public final class LoadtestScalingCommand implements Callable<Integer> {
     @Spec
@@ -40,14 +39,14 @@ public final class LoadtestScalingCommand implements Callable<Integer> {
             names = "--over",
             paramLabel = "SETTING",
             defaultValue = "tp",
-            description = "The setting that counts devices (default: ${DEFAULT-VALUE}).")
+            description = "Setting with the number of devices (default: ${DEFAULT-VALUE}).")
     private String over = "tp";
 
     @Option(
             names = "--reference",
             paramLabel = "N",
             defaultValue = "1",
-            description = "Its number in the row that others are compared with (default: ${DEFAULT-VALUE}).")
+            description = "Number of devices in the reference row (default: ${DEFAULT-VALUE}).")
     private double reference = 1;
 
     @Option(
@@ -55,7 +54,8 @@ public final class LoadtestScalingCommand implements Callable<Integer> {
             paramLabel = "NAME,NAME",
             hideParamSyntax = true,
             split = ",",
-            description = "Shown beside throughput (default: ttft_p50, itl_p50, tpot_p50, e2e_p50 where they are).")
+            description = "Metrics shown beside throughput (default: those of ttft_p50, itl_p50, tpot_p50,"
+                    + " e2e_p50 that the files contain).")
     private List<String> metrics = List.of();
 
     LoadtestScalingCommand() {}

@@ -23,9 +23,8 @@ import picocli.CommandLine.Spec;
 /** How far a run has come, asked from anywhere on its machine. */
 @Command(
         name = "status",
-        description =
-                "How far a run has come, from another terminal: percentage, pairs, time left; and whether it still"
-                        + " runs, was stopped, was killed, or is finished.",
+        description = "Shows from another terminal how far a run has come (percentage, pairs, time left), and whether"
+                + " it runs, was stopped, was killed or is finished.",
         sortOptions = false)
 public final class LoadtestStatusCommand implements Callable<Integer> {
     @Spec

@@ -18,9 +18,8 @@ import picocli.CommandLine.Spec;
 /** The requests of one leg over time. */
 @Command(
         name = "timeline",
-        description =
-                "The requests of one leg over time as text: when each had its turn, was sent, had its first and its"
-                        + " last token, and how many were under way.",
+        description = "Shows the requests of one leg over time as text: when each was due, was sent and had its first"
+                + " and last token, and how many were under way.",
         sortOptions = false)
 public final class LoadtestTimelineCommand implements Callable<Integer> {
     private static final int LEAST_WIDTH = 20;
@@ -32,7 +31,7 @@ public final class LoadtestTimelineCommand implements Callable<Integer> {
     @Mixin
     private LegOfJournal leg = new LegOfJournal();
 
-    @Option(names = "--cycle", paramLabel = "N", description = "Only the flood and the probes of this cycle.")
+    @Option(names = "--cycle", paramLabel = "N", description = "Show only the flood and the probes of this cycle.")
     private @Nullable Integer cycle;
 
     @Option(

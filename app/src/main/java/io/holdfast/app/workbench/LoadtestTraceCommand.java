@@ -40,10 +40,10 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "trace",
         description = {
-            "One request as a tree of stages: what the client saw, and within it what the server counted by itself"
-                    + " where its metrics tell; times between tokens by their place in the answer.",
-            "For an engine that serves nobody else meanwhile. Exit code 1 when the request fails or its parts do not"
-                    + " add up."
+            "Shows one request as a tree of stages: the client's times and, inside them, the server's own where"
+                    + " its metrics have them; and the times between tokens by place in the answer.",
+            "Use an engine that serves nobody else meanwhile. Exit code 1 when the request fails or its parts do"
+                    + " not add up."
         },
         sortOptions = false)
 public final class LoadtestTraceCommand implements Callable<Integer> {
@@ -83,13 +83,14 @@ public final class LoadtestTraceCommand implements Callable<Integer> {
             paramLabel = "N,N",
             hideParamSyntax = true,
             split = ",",
-            description = "Measure what a decode step takes with so many requests at a time, as 1,8.")
+            description = "Also measure the duration of a decode step with these numbers of concurrent requests,"
+                    + " as 1,8.")
     private List<Integer> batches = List.of();
 
     @Option(
             names = "--cold-client",
-            description = "Do not warm this client up before, which takes a few seconds; its first stamps are then some"
-                    + " milliseconds late.")
+            description = "Skip warming up this client, which takes a few seconds; its first time stamps are then"
+                    + " some milliseconds late.")
     private boolean cold;
 
     @Option(names = "--json", description = "One JSON document on standard output.")

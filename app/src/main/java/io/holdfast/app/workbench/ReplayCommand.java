@@ -39,8 +39,8 @@ import picocli.CommandLine.TypeConversionException;
 @Command(
         name = "replay",
         description = {
-            "Replays recorded requests through a cache, without any engine: how many blocks a policy finds, next to"
-                    + " what the engine's LRU finds and to what a cache would find that knew the future.",
+            "Replays recorded requests through a cache, without an engine. Shows how many blocks a policy finds,"
+                    + " next to the engine's LRU and to a cache that knows the future.",
             "Exit code 0: replayed, 2: bad trace."
         },
         sortOptions = false)
@@ -116,14 +116,14 @@ public final class ReplayCommand implements Callable<Integer> {
             paramLabel = "FILE",
             description = "Requests as Mooncake publishes them: JSON lines with timestamp, input_length, output_length"
                     + " and hash_ids, one for each 512 tokens; or CSV with the header time,prefix,tokens, such as"
-                    + " 12.5,system/chat-7,1800/420; or a recording by 'holdfast observe --record', of which it is also"
-                    + " said which requests differ early. Packed by gzip or not.")
+                    + " 12.5,system/chat-7,1800/420; or a recording by 'holdfast observe --record', for which requests"
+                    + " that differ early are listed too. Each may be gzipped.")
     private Path trace = Path.of("");
 
     @Option(
             names = "--format",
             paramLabel = "NAME",
-            description = "mooncake, csv or recording (default: what the first line tells).")
+            description = "mooncake, csv or recording (default: detected from the first line).")
     private TraceFile.@Nullable Format format;
 
     @Option(names = "--block-tokens", paramLabel = "N", description = "Tokens in a block of a CSV trace (default: 16).")
@@ -136,17 +136,17 @@ public final class ReplayCommand implements Callable<Integer> {
             names = "--policy",
             paramLabel = "NAME",
             defaultValue = "HOLDFAST",
-            description = "lru, optimum (knows what comes), holdfast, or freq: as holdfast, with how often a block was"
-                    + " used lately as its score; or another eviction in the engine: slru (what was found once is"
-                    + " protected) or lfu (what was used least often goes first) (default: holdfast).")
+            description = "lru; optimum, which knows the future; holdfast; freq, which is holdfast with the number of"
+                    + " recent uses as a block's score. Other evictions in the engine: slru (a block found once is"
+                    + " protected), lfu (the block used least often goes first) (default: holdfast).")
     private Policy policy = Policy.HOLDFAST;
 
     @Option(
             names = "--touches",
             paramLabel = "WHAT",
             defaultValue = "EVENTS",
-            description = "events: requests that store nothing are not seen, as beside an engine; full: all are, as in"
-                    + " a router (default: events).")
+            description = "events: requests that store nothing are unseen, as in a sidecar; full: all requests"
+                    + " are seen, as in a router (default: events).")
     private Touches touches = Touches.EVENTS;
 
     @Option(
@@ -154,55 +154,58 @@ public final class ReplayCommand implements Callable<Integer> {
             paramLabel = "WHAT",
             defaultValue = "plain",
             converter = EmitName.class,
-            description =
-                    "plain: each request is told as a whole; engine-like: blocks of 16 tokens, chunks, answers and"
-                            + " removals are announced as an engine would, through the codec of its events: sglang (the"
-                            + " same as engine-like) or vllm (default: plain).")
+            description = "plain: each request is one announcement. engine-like: blocks of 16 tokens, chunks, answers"
+                    + " and removals are announced as by an engine, through the codec of its events:"
+                    + " sglang (the same as engine-like) or vllm (default: plain).")
     private Emit emit = Emit.PLAIN;
 
     @Option(
             names = "--rules",
             paramLabel = "WHAT",
             defaultValue = "PLAIN",
-            description =
-                    "plain: a cache of blocks, of which the least recently used goes first, whose requests wait for"
-                        + " nobody; sglang or vllm: the engine's own rules in virtual time (radix tree or block pool,"
-                        + " chunks, admission, retraction, running requests that hold their blocks), told by events as"
-                        + " with --emit; sglang is the branch that has pin_blocks, or with --backend session the"
-                        + " release with sessions, and vllm, which can hold nothing, is for --policy lru. Several"
-                        + " times slower (default: plain).")
+            description = "plain: a cache of blocks with LRU eviction, where no request waits. sglang or vllm: the"
+                    + " engine's own rules in virtual time (radix tree or block pool, chunks, admission, retraction,"
+                    + " running requests that hold their blocks), announced by events as with --emit; several times"
+                    + " slower. sglang is the branch with pin_blocks, or with --backend session the release with"
+                    + " sessions. vllm can hold nothing, so it needs --policy lru (default: plain).")
     private Rules rules = Rules.PLAIN;
 
     @Option(
             names = "--backend",
             paramLabel = "NAME",
-            description =
-                    "With --emit engine-like or --rules sglang: pin or session: holds begin no faster than the sidecar"
-                        + " begins them (default: as soon as they are chosen). With --emit both are the same, since"
-                        + " there only their pace is modelled; with --rules sglang a pin is refused and a session hold"
-                        + " is a request as it is in the engine.")
+            description = "pin or session, with --emit engine-like or --rules sglang: holds begin at the sidecar's pace"
+                    + " (default: as soon as they are chosen). With --emit pin and session are the same,"
+                    + " since only the pace is modelled. With --rules sglang the engine can refuse a pin,"
+                    + " and a session hold is a request.")
     private @Nullable Lever backend;
 
     @Option(
             names = "--held",
-            description =
-                    "Running requests hold their blocks and those of their answers; always so with --rules sglang or"
-                            + " vllm.")
+            description = "Let running requests hold their blocks and those of their answers; always on with --rules"
+                    + " sglang or vllm.")
     private boolean held;
 
     @Option(
             names = "--hints",
             paramLabel = "P",
-            description = "Each request says whether its conversation goes on, and is right with probability P.")
+            description = "Let each request report whether its conversation goes on, correctly with probability P.")
     private @Nullable Double hints;
 
-    @Option(names = "--hint-seed", paramLabel = "N", defaultValue = "1", description = "Draws which hints are wrong.")
+    @Option(
+            names = "--hint-seed",
+            paramLabel = "N",
+            defaultValue = "1",
+            description = "Seed of the choice of" + " wrong hints.")
     private long hintSeed = 1;
 
     @Option(names = "--thin", paramLabel = "P", description = "Leave out each request with probability P.")
     private @Nullable Double thin;
 
-    @Option(names = "--seed", paramLabel = "N", defaultValue = "1", description = "Draws which are left out.")
+    @Option(
+            names = "--seed",
+            paramLabel = "N",
+            defaultValue = "1",
+            description = "Seed of the choice of requests" + " that --thin leaves out.")
     private long seed = 1;
 
     @Option(names = "--ungated", description = "The same as --without gate.")
@@ -212,17 +215,17 @@ public final class ReplayCommand implements Callable<Integer> {
             names = "--without",
             paramLabel = "PART",
             split = ",",
-            description =
-                    "Leave out gate (pin without proof that pins help), shadow (pin until the engine itself finds less"
-                        + " than a model without pins), share (a smaller share of the room where blocks stay long),"
-                        + " reserve (leave no room for long prompts), ghosts (forget what was removed), tick (choose"
-                        + " every ten seconds), or, with --emit, requests (take each announcement for a request of its"
-                        + " own): to see what each is worth.")
+            description = "Leave out gate (pin without proof that pins help), shadow (pin until the engine itself finds"
+                    + " less than a model without pins), share (a smaller share of the room where blocks"
+                    + " stay long), reserve (leave no room for long prompts), ghosts (forget what was"
+                    + " removed), tick (choose every ten seconds), or, with --emit, requests (take each"
+                    + " announcement for a request of its own). This shows how much each part contributes.")
     private List<Part> without = new ArrayList<>();
 
     @Option(
             names = "--show-text",
-            description = "Show where two recorded requests part that differ early: some tokens of their prompts.")
+            description = "Show an example of two recorded requests that differ early, with some tokens of their"
+                    + " prompts where they part.")
     private boolean showText;
 
     @Option(names = "--json", description = "One JSON array, with one object for each capacity.")
@@ -231,7 +234,7 @@ public final class ReplayCommand implements Callable<Integer> {
     @Option(
             names = "--plot",
             paramLabel = "FILE.svg",
-            description = "Also write the shares found over the capacities as a picture; what is there is replaced.")
+            description = "Also write a plot of the shares found over the capacities. An existing file is replaced.")
     private @Nullable Path plot;
 
     ReplayCommand() {}

@@ -42,7 +42,7 @@ final class SeveralServers {
     @Option(
             names = "--slo",
             paramLabel = "LIMITS",
-            description = "What a request has to keep, as ttft=200ms,tpot=50ms,e2e=10s.")
+            description = "Limits that a request must meet, as ttft=200ms,tpot=50ms,e2e=10s.")
     private @Nullable String slo;
 
     @Mixin

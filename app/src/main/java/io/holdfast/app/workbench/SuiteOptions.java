@@ -77,9 +77,8 @@ final class SuiteOptions {
             names = "--api",
             paramLabel = "NAME",
             description = "${COMPLETION-CANDIDATES}: OpenAI's completions by text, its chat, its completions by token"
-                    + " ids, or SGLang's own route (default: tokens for an SGLang or a vLLM, whose prompts then are"
-                    + " exactly as long as they are to be, otherwise completions; chat where a preset is about what"
-                    + " is said).")
+                    + " ids, or SGLang's own route (default: tokens for SGLang and vLLM, so that prompts have exactly"
+                    + " the planned length; completions for others; chat for presets that need meaningful text).")
     private @Nullable Api api;
 
     @Mixin
@@ -94,8 +93,8 @@ final class SuiteOptions {
     @Option(
             names = "--events",
             paramLabel = "ENDPOINT",
-            description = "Where the engine publishes what happens to its cache, as tcp://127.0.0.1:5557: results then"
-                    + " have the blocks that it stored and removed (default: where an SGLang says that it does).")
+            description = "Endpoint of the engine's KV events, as tcp://127.0.0.1:5557. Results then contain the"
+                    + " numbers of blocks stored and removed (default: the one that SGLang reports).")
     private @Nullable String events;
 
     @Mixin
@@ -107,30 +106,30 @@ final class SuiteOptions {
     @Option(
             names = "--warmup-requests",
             paramLabel = "N",
-            description = "Short requests after each start of the server, in no figure (default: as many as the preset"
-                    + " has). With 0 a server that runs already gets the requests of the load and no other.")
+            description = "Number of short requests after each start of the server; they count in no figure (default:"
+                    + " the preset's). With 0 a server that already runs gets only the requests of the load.")
     private @Nullable Integer warmUps;
 
     @Option(
             names = "--cooldown",
             paramLabel = "TIME",
-            description = "From the end of a leg to the beginning of the next, as 10s (default: what the preset has).")
+            description = "Pause between two legs, as 10s (default: the preset's).")
     private @Nullable String cooldown;
 
     @Option(
             names = "--request-timeout",
             paramLabel = "TIME",
-            description = "The most that a request may take, after which it counts as failed (default: 2m, or what the"
-                    + " preset has).")
+            description = "Longest time of a request; after it the request counts as failed (default: 2m, or the"
+                    + " preset's).")
     private @Nullable String requestTimeout;
 
     @Option(
             names = "--max-duration",
             paramLabel = "TIME",
-            description = "After this no more legs begin; --resume runs the rest.")
+            description = "Begin no further leg after this time; --resume runs the rest.")
     private @Nullable String mostTime;
 
-    @Option(names = "--no-save", description = "Leave no file; what is printed is all there is.")
+    @Option(names = "--no-save", description = "Write no file; results are only printed.")
     private boolean unsaved;
 
     SuiteOptions() {}
@@ -207,6 +206,7 @@ final class SuiteOptions {
         }
         try {
             return LoadtestBench.untilStopped(
+                    command,
                     output.beside(command),
                     bench -> asked(
                             job,
@@ -243,7 +243,7 @@ final class SuiteOptions {
             Api chosen = chosen(job, server, asked.model().on(http, Optional::empty), bench.clock());
             HttpSettings flushed = flush.on(http.withRoute(chosen.route));
             HttpSettings named = asked.model().on(flushed, () -> HttpEngine.firstModel(server, flushed, bench.clock()));
-            return bench.with(unit, named, (engine, environment) -> {
+            return bench.with(unit, named, engine -> {
                 if (warmUps != null && warmUps == 0) {
                     engine.withoutTrial();
                 }

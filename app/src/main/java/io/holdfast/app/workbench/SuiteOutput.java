@@ -24,13 +24,13 @@ final class SuiteOutput {
                     + " folder).")
     private @Nullable Path out;
 
-    @Option(names = "--resume", description = "Go on in the folder of --out: run the legs that are not there yet.")
+    @Option(names = "--resume", description = "Continue in the folder of --out: run the missing legs.")
     private boolean resume;
 
     @Option(
             names = "--plan",
-            description = "Print the legs with their requests, tokens and ids, and about how long they will take by a"
-                    + " few requests; then end.")
+            description = "Print the legs with their requests, tokens and ids, and an estimated duration,"
+                    + " measured by a few requests, and exit.")
     private boolean planOnly;
 
     @Option(names = "--json", description = "One JSON document on standard output; progress goes to the error stream.")

@@ -119,7 +119,7 @@ final class SuiteSession {
         }
         try (LoadFolder.Claim _ = folder.claim()) {
             bench.tell(cold().text());
-            bench.tell(engine.warm());
+            bench.warm(engine);
             new Suite(
                             planned.legs(),
                             planned.servers(),

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.holdfast.sidecar.look.Finding;
+import io.holdfast.core.look.Finding;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.List;

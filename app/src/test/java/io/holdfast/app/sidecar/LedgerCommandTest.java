@@ -85,8 +85,8 @@ class LedgerCommandTest {
                 assertThat(shown.out())
                         .startsWith(state() + "\n\nmain: the engine at http://localhost:")
                         .contains("  In use by the sidecar at http://127.0.0.1:", "pin_blocks", "pinned")
-                        .contains("1 pin in 1 entry (1 pinned), 32 blocks or fewer, where they share some.")
-                        .contains("That sidecar lets go of them; 'holdfast ledger release' asks it");
+                        .contains("1 pin in 1 entry (1 pinned), at most 32 blocks.")
+                        .contains("That sidecar releases them; 'holdfast ledger release' asks it");
 
                 CommandRun released = run("ledger", "release", "--state", state().toString());
                 assertThat(released.code()).as(released.toString()).isEqualTo(ExitCode.OK);
@@ -114,7 +114,7 @@ class LedgerCommandTest {
                     .contains("The next start asks again for 1 requested hold in");
             assertThat(usedTokens(engine)).isZero();
             assertThat(run("ledger", "release", "--state", state().toString()).out())
-                    .startsWith("main: nothing is listed, so nothing was asked for.");
+                    .startsWith("main: nothing is listed, so there was nothing to release.");
         }
     }
 

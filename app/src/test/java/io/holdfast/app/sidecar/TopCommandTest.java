@@ -83,7 +83,7 @@ class TopCommandTest {
         try (Emulator emulator = Emulator.start(vertx, EmulatorSettings.defaults())) {
             assertThat(CommandRun.by("top", "--sidecar", emulator.uri().toString())
                             .badInput())
-                    .startsWith("holdfast: What answers at " + emulator.uri() + " does not tell of its engines (");
+                    .startsWith("holdfast: What answers at " + emulator.uri() + " does not report its engines (");
         } finally {
             vertx.close().toCompletionStage().toCompletableFuture().join();
         }

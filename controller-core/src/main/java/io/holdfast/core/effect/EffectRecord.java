@@ -250,7 +250,7 @@ final class EffectRecord {
         if (of.computed().isEmpty()) {
             return new Finding(
                     Verdict.NO_GAIN,
-                    sooner + "; nobody tells what is found in the cache, so computed tokens are not judged");
+                    sooner + "; no source reports what is found in the cache, so computed tokens are not judged");
         }
         if (tokens.filter(Look::noGain).isPresent()) {
             return new Finding(

@@ -20,7 +20,7 @@ import java.util.OptionalDouble;
  * @param offPrefill the prefill that this cost, as far as is known what prefill costs
  * @param nextTry how long holds stay released before it is tried again; absent while they are not
  * @param classes the effect on each class of requests, where a router reports first tokens by class
- * @param computed the effect on prompt tokens that are computed; absent where nobody tells what is found in the cache
+ * @param computed the effect on prompt tokens that are computed; absent where no source reports what is found in the cache
  * @param expected when an answer is to be expected at this traffic; absent once there is one
  */
 public record TtftEffect(

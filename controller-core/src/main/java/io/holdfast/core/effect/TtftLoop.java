@@ -232,7 +232,7 @@ public final class TtftLoop {
         }
         return Optional.of(new Why(
                 state == State.HARMFUL ? Reason.HARMFUL : Reason.NO_BENEFIT,
-                why + ": holds are let go, and tried again later"));
+                why + ": holds are released, and tried again later"));
     }
 
     /** Returns how long holds are on or off at a time while that is measured. */
@@ -310,14 +310,14 @@ public final class TtftLoop {
         int requests = window.measured(1).map(Window.Measured::requests).orElse(0);
         Optional<String> thin = usual.thin(requests, counted);
         if (on() && heldNanos == 0) {
-            return Optional.of("nothing was held that may be let go, so there was nothing to measure");
+            return Optional.of("nothing was held that may be released, so there was nothing to measure");
         }
         if (on() && heldNanos < counted * HELD_PART) {
             return Optional.of("something was held for " + Math.round(100.0 * heldNanos / counted)
                     + " % of it, and it takes half, so that what was not held does not count as held");
         }
         if (!on() && heldNanos > 0) {
-            return Optional.of("what was to be let go was held still");
+            return Optional.of("holds that should have been released were still in place");
         }
         if (window.measured(FEWEST_REQUESTS).isEmpty()) {
             return Optional.of(window.untold()

@@ -120,7 +120,7 @@ final class Window {
     void reading(EngineReadings readings) {
         Optional<Counters> counters = Counters.of(readings);
         if (counters.isEmpty()) {
-            untold = Optional.of("the engine did not tell its times to first token");
+            untold = Optional.of("the engine did not report its times to first token");
             return;
         }
         if (last.filter(before -> counters.get().count < before.count).isPresent()) {

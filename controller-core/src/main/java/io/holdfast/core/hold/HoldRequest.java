@@ -70,7 +70,7 @@ public final class HoldRequest implements Prefix {
     public HoldRequest withWeight(int newWeight) {
         if (newWeight < 1 || newWeight > MOST_WEIGHT) {
             throw new IllegalArgumentException(
-                    "The weight of a hold is 1 to " + MOST_WEIGHT + ", and " + newWeight + " is asked for.");
+                    "The weight of a hold is 1 to " + MOST_WEIGHT + ", and " + newWeight + " was requested.");
         }
         return new HoldRequest(blocks, tokens, lease, newWeight, requester, measured);
     }

@@ -28,11 +28,11 @@ public record Lease(Duration length, boolean refreshOnHit, Duration atMost) {
         }
         if (atMost.compareTo(length) < 0) {
             throw new IllegalArgumentException("The lease of " + length + " is longer than the " + atMost
-                    + " that the hold may live in all: say a longer cap or a shorter lease.");
+                    + " that the hold may live in all: give a longer cap or a shorter lease.");
         }
         if (atMost.compareTo(LONGEST) > 0) {
             throw new IllegalArgumentException("A hold may live at most " + LONGEST.toDays() + " days in all, and "
-                    + atMost + " are asked for: ask again before it ends.");
+                    + atMost + " were requested: request it again before it ends.");
         }
     }
 

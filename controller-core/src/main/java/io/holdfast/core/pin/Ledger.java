@@ -2,6 +2,7 @@ package io.holdfast.core.pin;
 
 import io.holdfast.core.hold.HoldOrigin;
 import io.holdfast.core.pin.LedgerLine.Entry;
+import io.holdfast.core.pin.LedgerLine.Header;
 import io.holdfast.core.pin.LedgerLine.Step;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -9,6 +10,14 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -146,7 +155,7 @@ public final class Ledger {
 
     private synchronized void note(LedgerLine line) {
         switch (line) {
-            case LedgerLine.Header header -> engine = Optional.of(header.engine());
+            case Header header -> engine = Optional.of(header.engine());
             case LedgerLine.Pause pause -> paused = pause.paused() ? Optional.of(pause.reason()) : Optional.empty();
             case Entry entry -> {
                 Key key = Key.of(entry);
@@ -174,12 +183,127 @@ public final class Ledger {
 
     private synchronized List<LedgerLine> kept() {
         List<LedgerLine> kept = new ArrayList<>();
-        engine.ifPresent(whose -> kept.add(new LedgerLine.Header(LedgerLine.Header.VERSION, whose)));
+        engine.ifPresent(whose -> kept.add(new Header(Header.VERSION, whose)));
         paused.ifPresent(why -> kept.add(new LedgerLine.Pause(true, why)));
         if (largestId > 0 && outstanding.values().stream().noneMatch(entry -> entry.holdId() == largestId)) {
             kept.add(new Entry(Step.RELEASED, largestId, HoldOrigin.REQUESTED, "", "", 0, 0, ""));
         }
         kept.addAll(outstanding.values());
         return kept;
+    }
+
+    /** Returns a writer for a controller: {@code acting} waits for the disk, {@code owner} is its own thread. */
+    Writer writer(Executor acting, Executor owner) {
+        return new Writer(this, acting, owner);
+    }
+
+    /**
+     * Writes away from the controller's thread, one line after the other, and tells that thread what came of it.
+     *
+     * <p>Every task has exactly one of two ends: it ran, or, because the executor takes no more, what it named for that
+     * case did. A task that throws is logged and stops nobody.
+     */
+    static final class Writer {
+        private static final long CATCH_UP_EVERY_NANOS = 5_000_000_000L;
+        private static final String CLOSED = "the executor that acts for the ledger takes no more work";
+
+        private final Ledger ledger;
+        private final Executor acting;
+        private final Executor owner;
+        private final Queue<Task> tasks = new ConcurrentLinkedQueue<>();
+        private final AtomicInteger waiting = new AtomicInteger();
+        private boolean catchingUp;
+        private long nextCatchUpNanos;
+
+        private record Task(Runnable work, Runnable refused) {}
+
+        private Writer(Ledger ledger, Executor acting, Executor owner) {
+            this.ledger = ledger;
+            this.acting = acting;
+            this.owner = owner;
+        }
+
+        /**
+         * Writes an intent, which has to be on the disk before anybody acts on it.
+         *
+         * @param header the line that is to be above it
+         * @param then told why it is not written, or that it is
+         * @param closed told why nothing is written any more, in its place
+         */
+        void write(Optional<Header> header, Entry intent, Consumer<Optional<String>> then, Consumer<String> closed) {
+            execute(
+                    () -> {
+                        Optional<String> unwritten = append(header, intent);
+                        owner.execute(() -> then.accept(unwritten));
+                    },
+                    () -> owner.execute(() -> closed.accept(CLOSED)));
+        }
+
+        private Optional<String> append(Optional<Header> header, Entry intent) {
+            try {
+                if (header.isPresent()) {
+                    ledger.append(header.get());
+                }
+                ledger.append(intent);
+                return Optional.empty();
+            } catch (IOException | RuntimeException e) {
+                return Optional.of(
+                        "the ledger cannot be written, and without it a pin could outlive us: " + e.getMessage());
+            }
+        }
+
+        /**
+         * Writes what is only to be known at the next start; answered with whether it is on the disk, as soon as that
+         * was tried.
+         */
+        CompletionStage<Boolean> record(LedgerLine line) {
+            CompletableFuture<Boolean> written = new CompletableFuture<>();
+            execute(() -> written.complete(ledger.record(line)), () -> {
+                LOG.warn("A line is not written to the ledger, since {}.", CLOSED);
+                written.complete(false);
+            });
+            return written;
+        }
+
+        /**
+         * Writes what could not be written before when the disk allows, even if nothing else has to be written any
+         * more.
+         */
+        void catchUp(long nowNanos) {
+            if (catchingUp || nowNanos < nextCatchUpNanos || !ledger.behind()) {
+                return;
+            }
+            catchingUp = true;
+            nextCatchUpNanos = nowNanos + CATCH_UP_EVERY_NANOS;
+            execute(
+                    () -> {
+                        ledger.retry();
+                        owner.execute(() -> catchingUp = false);
+                    },
+                    () -> {});
+        }
+
+        /** Any thread may call {@code refused}. */
+        private void execute(Runnable work, Runnable refused) {
+            tasks.add(new Task(work, refused));
+            if (waiting.getAndIncrement() == 0) {
+                try {
+                    acting.execute(() -> doTasks(true));
+                } catch (RejectedExecutionException closed) {
+                    doTasks(false);
+                }
+            }
+        }
+
+        private void doTasks(boolean taken) {
+            do {
+                Task task = tasks.remove();
+                try {
+                    (taken ? task.work : task.refused).run();
+                } catch (RuntimeException | Error e) {
+                    LOG.error("A task of the ledger failed; the next ones go on.", e);
+                }
+            } while (waiting.decrementAndGet() > 0);
+        }
     }
 }

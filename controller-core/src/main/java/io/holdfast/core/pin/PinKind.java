@@ -75,7 +75,7 @@ abstract sealed class PinKind {
 
     /** Returns the reason why it stays though nobody needs it. */
     String whyItStays(Pin pin, long blockTokens) {
-        return pin.trouble.isEmpty() ? "its unpin was asked for a moment ago" : pin.trouble;
+        return pin.trouble.isEmpty() ? "its unpin was requested a moment ago" : pin.trouble;
     }
 
     /** Returns how it ended, where no unpin ended it. */

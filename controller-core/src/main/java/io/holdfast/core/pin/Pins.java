@@ -22,7 +22,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
-import java.util.function.BiFunction;
 
 /** Pins that the engine has, or may have, for us. Nothing else asks the engine to pin or unpin. */
 public final class Pins {
@@ -105,7 +104,7 @@ public final class Pins {
 
     /** Receives what became of holds; called on the controller's thread. */
     public interface Results {
-        /** A pin is about to be requested. */
+        /** A pin is about to be made by sending the prefix. */
         default void calling(PinCommand command) {}
 
         /** It was answered, or did not leave after all. */
@@ -134,6 +133,16 @@ public final class Pins {
         }
     }
 
+    /** Looks once more at what was planned to be pinned, when its call is about to leave. */
+    @FunctionalInterface
+    public interface LastLook {
+        /** Returns the reason why this backend is not to pin the block after all. */
+        Optional<String> refusal(Backend backend, long block);
+    }
+
+    /** One call to pin, from the plan on. */
+    private record Attempt(Pin pin, PinCommand command, LastLook look) {}
+
     private static final long SECOND = 1_000_000_000L;
     /** Longest time for which a request can be under way after its sender gave it up. */
     static final long ARRIVAL_NANOS = 60 * SECOND;
@@ -142,15 +151,15 @@ public final class Pins {
 
     private final LedgerOwner owner;
     private final Backends backends;
-    private final LedgerWriter writer;
-    private final PinCalls calls;
+    private final Ledger.Writer writer;
+    private final Acting acting;
+    private final Turns turns = new Turns();
     private final Renewals<Pin> renewals;
     private final EngineCaches tree;
     private final PinTable table;
     private final PinDoubts doubts;
     private final Unpins unpins;
     private final PinKind.Kinds kinds;
-    private final BiFunction<Backend, Long, Optional<String>> lastLook;
     private final Results results;
     private long attempts;
 
@@ -161,7 +170,6 @@ public final class Pins {
      *
      * @param acting where the ledger is written and backends are called
      * @param onOwnThread runs what it is given on the controller's thread, soon
-     * @param lastLook says of a block why this backend is not to pin it after all; asked when a pin is about to be sent
      */
     public Pins(
             Ledger ledger,
@@ -169,13 +177,12 @@ public final class Pins {
             Executor acting,
             Executor onOwnThread,
             EngineCaches tree,
-            BiFunction<Backend, Long, Optional<String>> lastLook,
             Results results) {
         this.owner = new LedgerOwner(ledger);
         this.backends = backends;
-        this.writer = new LedgerWriter(ledger, acting, onOwnThread);
-        this.calls = new PinCalls(acting, onOwnThread);
-        this.renewals = new Renewals<>(calls, new Renewals.Then<>() {
+        this.writer = ledger.writer(acting, onOwnThread);
+        this.acting = new Acting(acting, onOwnThread);
+        this.renewals = new Renewals<>(this.acting, turns, new Renewals.Then<>() {
             @Override
             public void renewed(Pin pin) {
                 List.copyOf(pin.holds.keySet()).forEach(results::renewed);
@@ -189,7 +196,7 @@ public final class Pins {
         this.tree = tree;
         this.table = new PinTable(tree);
         this.doubts = new PinDoubts(table, tree);
-        this.unpins = new Unpins(table, doubts, calls, new Unpins.Then() {
+        this.unpins = new Unpins(table, doubts, this.acting, new Unpins.Then() {
             @Override
             public void gone(Pin pin) {
                 Pins.this.gone(pin);
@@ -206,7 +213,6 @@ public final class Pins {
             }
         });
         this.kinds = new PinKind.Kinds(table, tree, renewals);
-        this.lastLook = lastLook;
         this.results = results;
         ledger.outstanding().forEach(this::takeOver);
         table.all().forEach(pin -> pin.kind.onTakenOver(pin));
@@ -428,7 +434,7 @@ public final class Pins {
      *
      * @param path the hold's own, or one over it
      */
-    public void want(Hold hold, HoldRequest path, int blocks) {
+    public void want(Hold hold, HoldRequest path, int blocks, LastLook look) {
         Set<Pin> has = table.neededBy(hold.id());
         if (!has.isEmpty() && (!tree.several() || has.stream().anyMatch(pin -> pin.state != State.PINNED))) {
             return;
@@ -448,61 +454,51 @@ public final class Pins {
             Pin pin = new Pin(backend, kinds.of(backend.traits()), key, intent, false);
             table.add(pin);
             pin.trouble = tree.several() ? Unpins.ON_RANKS : "";
-            plan(pin, hold, command);
+            plan(hold, new Attempt(pin, command, look));
         } else if (known.get().state == State.KEPT && !known.get().kind.releasable()) {
             // Made anew for somebody, it is no second pin.
             Pin pin = known.get();
             table.count(pin, block, blocks);
             pin.leavers.remove(hold.id());
             pin.state = State.PLANNED;
-            plan(pin, hold, command);
+            plan(hold, new Attempt(pin, command, look));
         } else if (known.get().state == State.PINNED && !has.contains(known.get())) {
             table.need(known.get(), hold);
             join(known.get(), known.get().entry(Step.PINNED, hold.id(), hold.origin()));
         }
     }
 
-    private void plan(Pin pin, Hold hold, PinCommand command) {
+    private void plan(Hold hold, Attempt attempt) {
+        Pin pin = attempt.pin;
         table.need(pin, hold);
         pin.kind.onPlanned(pin);
-        plan(pin, command, pin.entry(Step.PINNING, hold.id(), hold.origin()));
-    }
-
-    private void plan(Pin pin, PinCommand command, Entry intent) {
         if (!pin.backend.traits().needsLedger()) {
-            send(pin, command);
+            send(attempt);
             return;
         }
         writer.write(
                 owner.header(),
-                intent,
-                unwritten -> written(pin, command, unwritten),
+                pin.entry(Step.PINNING, hold.id(), hold.origin()),
+                unwritten -> unwritten.ifPresentOrElse(
+                        why -> pinAnswered(pin, new Outcome(Kind.REJECTED, why)), () -> send(attempt)),
                 closed -> pinAnswered(pin, new Outcome(Kind.NOT_SENT, "Not sent: " + closed + ".")));
     }
 
-    private void written(Pin pin, PinCommand command, Optional<String> unwritten) {
-        unwritten.ifPresentOrElse(why -> pinAnswered(pin, new Outcome(Kind.REJECTED, why)), () -> send(pin, command));
+    private void send(Attempt attempt) {
+        turns.take(() -> begin(attempt)
+                .ifPresentOrElse(
+                        why -> turns.over(() -> answered(attempt, new Outcome(Kind.NOT_SENT, why))),
+                        () -> acting.call(
+                                () -> attempt.pin.backend.pin(attempt.command),
+                                outcome -> turns.over(() -> answered(attempt, outcome)))));
     }
 
-    private void send(Pin pin, PinCommand command) {
-        calls.pin(() -> refusal(pin, command), () -> pin.backend.pin(command), outcome -> {
-            results.called(command, outcome);
-            switch (outcome.kind()) {
-                case ACCEPTED, CLIPPED -> renewals.mayLast(pin, pin.backend.traits(), 0);
-                case DEFERRED -> renewals.mayLast(pin, pin.backend.traits(), ARRIVAL_NANOS);
-                case REJECTED, MISSING, NOT_SENT -> {}
-            }
-            if (outcome.kind() == Kind.ACCEPTED) {
-                renewals.begin(pin, pin.backend, command, pin.sentNanos);
-            }
-            pinAnswered(pin, outcome);
-        });
-    }
-
-    private Optional<String> refusal(Pin pin, PinCommand command) {
+    /** Begins a pin whose turn has come; returns the reason why it does not leave after all. */
+    private Optional<String> begin(Attempt attempt) {
+        Pin pin = attempt.pin;
         Optional<String> refusal = pin.holds.isEmpty()
                 ? Optional.of("nobody wanted it any more when its turn came")
-                : lastLook.apply(pin.backend, pin.block);
+                : attempt.look.refusal(pin.backend, pin.block);
         if (refusal.isEmpty()
                 && tree.several()
                 && (!pin.counted || !tree.ranksWith(pin.block).equals(tree.pinnedOn(pin.block)))) {
@@ -512,9 +508,25 @@ public final class Pins {
             pin.state = State.PINNING;
             pin.sentNanos = table.nowNanos;
             doubts.watchArrival(pin);
-            results.calling(command);
+            if (pin.backend.traits().sendsPrefix()) {
+                results.calling(attempt.command);
+            }
         }
         return refusal;
+    }
+
+    private void answered(Attempt attempt, Outcome outcome) {
+        Pin pin = attempt.pin;
+        results.called(attempt.command, outcome);
+        switch (outcome.kind()) {
+            case ACCEPTED, CLIPPED -> renewals.mayLast(pin, pin.backend.traits(), 0);
+            case DEFERRED -> renewals.mayLast(pin, pin.backend.traits(), ARRIVAL_NANOS);
+            case REJECTED, MISSING, NOT_SENT -> {}
+        }
+        if (outcome.kind() == Kind.ACCEPTED) {
+            renewals.begin(pin, pin.backend, attempt.command, pin.sentNanos);
+        }
+        pinAnswered(pin, outcome);
     }
 
     private void pinAnswered(Pin pin, Outcome outcome) {

@@ -23,7 +23,8 @@ final class Renewals<P> {
     /** Number of tries, in the time of one renewal, for a pin that is refused for now. */
     private static final int TRIES_A_RENEWAL = 4;
 
-    private final PinCalls calls;
+    private final Acting acting;
+    private final Turns turns;
     private final Then<P> then;
     private final Map<P, Term> terms = new LinkedHashMap<>();
     private long nowNanos;
@@ -58,8 +59,10 @@ final class Renewals<P> {
 
     private final Map<P, Long> mayLast = new LinkedHashMap<>();
 
-    Renewals(PinCalls calls, Then<P> then) {
-        this.calls = calls;
+    /** Renewals take their turns among these. */
+    Renewals(Acting acting, Turns turns, Then<P> then) {
+        this.acting = acting;
+        this.turns = turns;
         this.then = then;
     }
 
@@ -127,7 +130,7 @@ final class Renewals<P> {
                 end(each.getKey());
                 then.lost(
                         each.getKey(),
-                        "it could not be renewed in time, and ends by itself "
+                        "it could not be renewed in time, and ends automatically "
                                 + term.traits().endsAfter().toSeconds() + " s after its last renewal or use: "
                                 + term.trouble);
             } else {
@@ -139,10 +142,16 @@ final class Renewals<P> {
     private void renew(P pin, Term term) {
         long askedNanos = nowNanos;
         term.underWay = true;
-        calls.pin(
-                () -> term.needed ? Optional.empty() : Optional.of("it is needed no more"),
-                () -> term.backend.renew(term.command),
-                outcome -> answered(pin, term, outcome, askedNanos));
+        turns.take(() -> {
+            if (term.needed) {
+                acting.call(
+                        () -> term.backend.renew(term.command),
+                        outcome -> turns.over(() -> answered(pin, term, outcome, askedNanos)));
+            } else {
+                turns.over(() ->
+                        answered(pin, term, new Outcome(Outcome.Kind.NOT_SENT, "it is needed no more"), askedNanos));
+            }
+        });
     }
 
     private void answered(P pin, Term term, Outcome outcome, long askedNanos) {

@@ -9,7 +9,6 @@ import io.holdfast.core.pin.Pin.State;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -37,7 +36,8 @@ final class Unpins {
 
     private final PinTable table;
     private final PinDoubts doubts;
-    private final PinCalls calls;
+    private final Acting acting;
+    private final Turns turns = new Turns();
     private final Then then;
     private final List<Pin> together = new ArrayList<>();
     private boolean gathering;
@@ -54,10 +54,10 @@ final class Unpins {
         void stepped(Pin pin, Step step);
     }
 
-    Unpins(PinTable table, PinDoubts doubts, PinCalls calls, Then then) {
+    Unpins(PinTable table, PinDoubts doubts, Acting acting, Then then) {
         this.table = table;
         this.doubts = doubts;
-        this.calls = calls;
+        this.acting = acting;
         this.then = then;
     }
 
@@ -92,10 +92,18 @@ final class Unpins {
         if (gathering) {
             together.add(pin);
         } else {
-            calls.unpin(
-                    () -> doubts.twins(pin) ? Optional.of(TWINS) : Optional.empty(),
+            turns.take(() -> call(pin));
+        }
+    }
+
+    /** Sends an unpin whose turn has come, unless it could hit a twin by now. */
+    private void call(Pin pin) {
+        if (doubts.twins(pin)) {
+            turns.over(() -> answered(pin, new Outcome(Kind.NOT_SENT, TWINS)));
+        } else {
+            acting.call(
                     () -> pin.backend.unpin(List.of(pin.key.handle())),
-                    outcome -> answered(pin, outcome));
+                    outcome -> turns.over(() -> answered(pin, outcome)));
         }
     }
 
@@ -115,7 +123,8 @@ final class Unpins {
                     .toList();
             together.removeAll(new HashSet<>(batch));
             List<String> handles = batch.stream().map(pin -> pin.key.handle()).toList();
-            calls.unpinNow(() -> backend.unpin(handles), outcome -> answered(batch, outcome));
+            turns.takeNow();
+            acting.call(() -> backend.unpin(handles), outcome -> turns.over(() -> answered(batch, outcome)));
         }
     }
 

@@ -61,16 +61,16 @@ public final class Planner {
      */
     /** Reason why a prefix cannot be sent. */
     public static final String NAMES_ONLY =
-            "it was asked for by the names of its blocks, whose tokens the engine has not told, and this backend sends"
-                    + " the prefix itself";
+            "it was requested by the hashes of its blocks, whose tokens the engine has not reported, and this"
+                    + " backend sends the prefix itself";
 
     /** Reason why nothing is pinned while requests wait and nothing runs. */
     public static final String STALLED =
-            "requests wait while nothing runs: every pin is let go, and none is made until that is over";
+            "requests wait while nothing runs: every pin is released, and no pin is made until this ends";
 
     /** A hash that is pinned, and came to a further rank since, is pinned in both by a new call. */
     private static final Why ON_MORE_RANKS =
-            new Why(Reason.ONE_MORE_RANK, "let go for a moment: it can be held on one more data-parallel rank");
+            new Why(Reason.ONE_MORE_RANK, "released for a moment: it can be held on one more data-parallel rank");
 
     private static final Why UNPIN_UNDER_WAY =
             new Why(Reason.UNPIN_UNDER_WAY, "the unpin of its last block has no outcome yet");
@@ -120,16 +120,16 @@ public final class Planner {
                                 hold,
                                 new Why(
                                         Reason.ABOVE_BOUND,
-                                        "let go: the pins exceed the bound: "
+                                        "released: the pins exceed the bound: "
                                                 + limits.budget().hardWhy()));
                     } else if (letGo(hold).isPresent()) {
                         unpin(hold, letGo(hold).get());
                     } else if (hold.automatic()
                             && !stays(hold.end())
                             && means.traits().letsGo()) {
-                        unpin(hold, whyNot(hold.end()).after("let go: "));
+                        unpin(hold, whyNot(hold.end()).after("released: "));
                     } else if (hold.heldBlocks() < hold.request().blocks() && whole(hold.request())) {
-                        unpin(hold, new Why(Reason.HELD_ANEW, "let go for a moment: all of it can be held now"));
+                        unpin(hold, new Why(Reason.HELD_ANEW, "released for a moment: all of it can be held now"));
                     } else if (cache.ranks().several()) {
                         onMoreRanks(hold);
                     } else {
@@ -225,8 +225,8 @@ public final class Planner {
             return wait(
                     hold,
                     Reason.TOKENS_UNKNOWN,
-                    NAMES_ONLY + ": it is held when the engine's events tell them, which they do when the prefix is"
-                            + " stored anew, or when it is asked for by its tokens");
+                    NAMES_ONLY + ": it is held when the engine's events report them, as they do when the prefix"
+                            + " is stored again, or when it is requested by its tokens");
         }
         Optional<Why> hindrance = stalled ? Optional.of(new Why(Reason.STALLED, STALLED)) : hindrance();
         if (hindrance.isPresent()) {
@@ -312,7 +312,7 @@ public final class Planner {
             return wait(hold, Reason.NOT_CACHED, waits);
         }
         if (hold.request().tokens().isEmpty()) {
-            return wait(hold, Reason.NOT_CACHED, waits + "; with its tokens the sidecar could store it by itself");
+            return wait(hold, Reason.NOT_CACHED, waits + "; given its tokens, the sidecar could send it");
         }
         if (primes || means.notPrimed().isPresent()) {
             return wait(
@@ -333,11 +333,11 @@ public final class Planner {
             return wait(
                     hold,
                     Reason.NO_ROOM,
-                    waits + "; the sidecar does not store it by itself, since there is no room to pin its " + cost
-                            + " tokens: " + limits.budget().newWhy());
+                    waits + "; the sidecar does not send it, since there is no room to pin its " + cost + " tokens: "
+                            + limits.budget().newWhy());
         }
         primes = true;
-        return new Why(Reason.STORED_BY_US, "not in the cache: the sidecar sends it alone, by a request of its own")
+        return new Why(Reason.STORED_BY_US, "not in the cache: the sidecar sends it in a request of its own")
                 .line(Action.PRIME, hold.id(), hold.end(), 0, hold.request().blocks());
     }
 

@@ -59,7 +59,7 @@ public record EngineReadings(
 
     /** Returns the readings of one data-parallel rank, whose requests nobody counts by rank. */
     public EngineReadings ofRank(int rank) {
-        Reading unknown = Reading.unknown("the engine does not tell it of each data-parallel rank");
+        Reading unknown = Reading.unknown("the engine does not report it for each data-parallel rank");
         RankLoad load = rank < ranks.size() ? ranks.get(rank) : new RankLoad(unknown, unknown, unknown);
         return but().runningRequests(load.runningRequests())
                 .waitingRequests(load.waitingRequests())
@@ -99,7 +99,7 @@ public record EngineReadings(
         capacity = checked(
                 capacity,
                 residentBlocks * blockSize <= most,
-                "the events tell of " + residentBlocks + " blocks of " + text(blockSize) + " tokens in it");
+                "the events report " + residentBlocks + " blocks of " + text(blockSize) + " tokens in it");
         double used = usedTokens.number().orElse(0);
         int caches = Math.max(1, ranks.size());
         Reading plausibleUsed = checked(

@@ -170,7 +170,7 @@ final class TtftLoopTest {
         windows(30);
         assertThat(loop.effect().windows()).isZero();
         assertThat(arms).containsOnly(true);
-        assertThat(reason()).endsWith("the last one: the engine did not tell its times to first token");
+        assertThat(reason()).endsWith("the last one: the engine did not report its times to first token");
     }
 
     @Test
@@ -245,7 +245,7 @@ final class TtftLoopTest {
         holds = false;
         windows(20);
         assertThat(arms).containsOnly(true);
-        assertThat(reason()).endsWith("nothing was held that may be let go, so there was nothing to measure");
+        assertThat(reason()).endsWith("nothing was held that may be released, so there was nothing to measure");
         holds = true;
         windows(3);
         assertThat(loop.effect().windows()).isEqualTo(1);
@@ -261,7 +261,9 @@ final class TtftLoopTest {
             reasons.add(reason());
         }
         assertThat(arms).contains(false);
-        assertThat(reasons).anySatisfy(said -> assertThat(said).endsWith("what was to be let go was held still"));
+        assertThat(reasons)
+                .anySatisfy(said ->
+                        assertThat(said).endsWith("holds that should have been released" + " were still in place"));
         assertThat(loop.effect().effectPercent()).isEmpty();
     }
 
@@ -591,7 +593,8 @@ final class TtftLoopTest {
         on = 0.1;
         windows(14);
         assertThat(state()).isEqualTo(State.NO_BENEFIT);
-        assertThat(reason()).endsWith("nobody tells what is found in the cache, so computed tokens are not judged");
+        assertThat(reason())
+                .endsWith("no source reports what is found in the cache, so computed tokens are not judged");
     }
 
     @Test

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
  * killed, against a second writing of the rules: what is wanted and in the cache is pinned, nothing else is.
  */
 final class LeaseWeekTest {
-    private static final int SEEDS = "deep".equals(System.getProperty("holdfast.scale", "slice")) ? 200 : 5;
+    private static final int SEEDS = "deep".equals(System.getProperty("holdfast.scale", "slice")) ? 200 : 2;
     private static final long[][] PATHS = {{1, 2}, {1, 2, 3, 4}, {11, 12}, {11, 12, 13}, {21}, {31, 32, 33}};
     private static final String[] REQUESTERS = {"a", "b", "c"};
     private static final long SECOND = ControllerHarness.SECOND;

@@ -131,12 +131,11 @@ final class LeasesTest {
     @Test
     void lease_thatIsNone_isRefusedInOneSentence() {
         assertThatThrownBy(() -> new Lease(HOUR, true, MINUTE))
-                .hasMessage(
-                        "The lease of PT1H is longer than the PT1M that the hold may live in all: say a longer cap or"
-                                + " a shorter lease.");
+                .hasMessage("The lease of PT1H is longer than the PT1M that the hold may live in all: give a longer"
+                        + " cap or a shorter lease.");
         assertThatThrownBy(() -> new Lease(HOUR, true, Duration.ofDays(366)))
-                .hasMessage("A hold may live at most 365 days in all, and PT8784H are asked for: ask again before it"
-                        + " ends.");
+                .hasMessage("A hold may live at most 365 days in all, and PT8784H were requested: request it"
+                        + " again before it ends.");
         assertThat(Lease.refreshed(MINUTE).atMost()).isEqualTo(Duration.ofHours(24));
         assertThat(Lease.refreshed(Duration.ofDays(3)).atMost()).isEqualTo(Duration.ofDays(3));
     }
@@ -281,7 +280,7 @@ final class LeasesTest {
         assertThatThrownBy(() -> new HoldRequest(path(), HOUR).by("a".repeat(65)))
                 .isInstanceOf(IllegalArgumentException.class);
         assertThatThrownBy(() -> new HoldRequest(path(), HOUR).withWeight(101))
-                .hasMessage("The weight of a hold is 1 to 100, and 101 is asked for.");
+                .hasMessage("The weight of a hold is 1 to 100, and 101 was requested.");
     }
 
     @Test

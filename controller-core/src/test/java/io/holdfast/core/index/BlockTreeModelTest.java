@@ -17,9 +17,9 @@ import org.junit.jupiter.params.provider.EnumSource;
 final class BlockTreeModelTest {
     private static final boolean DEEP = "deep".equals(System.getProperty("holdfast.scale", "slice"));
     /** For each naming. */
-    private static final int SEEDS = DEEP ? 100 : 7;
+    private static final int SEEDS = DEEP ? 35 : 7;
 
-    private static final int STEPS = DEEP ? 20_000 : 600;
+    private static final int STEPS = DEEP ? 3_000 : 300;
     private static final int MOST_ATTEMPTS = 4_000;
 
     @ParameterizedTest

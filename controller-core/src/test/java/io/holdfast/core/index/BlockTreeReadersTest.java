@@ -29,8 +29,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 /** What readers are told while batches are applied at full speed: always what was true between two of them. */
 final class BlockTreeReadersTest {
     private static final boolean DEEP = "deep".equals(System.getProperty("holdfast.scale", "slice"));
-    private static final int RUNS = DEEP ? 100 : 3;
-    private static final int STEPS = DEEP ? 20_000 : 1_500;
+    private static final int RUNS = DEEP ? 30 : 3;
+    private static final int STEPS = DEEP ? 5_000 : 1_500;
 
     /** Batches that change a path in several places at once. */
     @ParameterizedTest

@@ -472,7 +472,7 @@ final class PinsTest {
             var unused445 = harness.ask(root, root + 1);
         }
         harness.settle();
-        assertThat(harness.engine.unanswered).hasSize(PinCalls.MOST_UNDER_WAY);
+        assertThat(harness.engine.unanswered).hasSize(Turns.MOST_UNDER_WAY);
         harness.takeLog();
         harness.controller.release(id);
         harness.settle();

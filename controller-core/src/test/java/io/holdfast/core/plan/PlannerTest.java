@@ -200,7 +200,7 @@ final class PlannerTest {
         leaving = Set.of(4L);
         assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.KEEP);
         leaving = Set.of();
-        assertLine(Action.UNPIN, 1, 2, 2, "let go for a moment: all of it can be held now");
+        assertLine(Action.UNPIN, 1, 2, 2, "released for a moment: all of it can be held now");
         hard = 63;
         assertThat(plan().lines()).extracting(Line::action).containsExactly(Action.KEEP);
     }
@@ -441,7 +441,7 @@ final class PlannerTest {
         assertThat(unpinned()).containsExactly(2L, 4L);
         hard = 32;
         assertThat(unpinned()).containsExactly(2L, 3L, 4L);
-        assertThat(plan().lines().get(1).reason()).isEqualTo("let go: the pins exceed the bound: arithmetic");
+        assertThat(plan().lines().get(1).reason()).isEqualTo("released: the pins exceed the bound: arithmetic");
     }
 
     @Test
@@ -650,7 +650,7 @@ final class PlannerTest {
         saving = measured(0.000_104, 0);
         assertThat(plan().lines()).extracting(Line::code).containsExactly(Reason.SAVES_TOO_LITTLE);
         assertThat(unpinned()).containsExactly(1L);
-        assertThat(plan().lines().getFirst().reason()).startsWith("let go: holding its 32 tokens saves");
+        assertThat(plan().lines().getFirst().reason()).startsWith("released: holding its 32 tokens saves");
     }
 
     @Test

@@ -29,7 +29,7 @@ final class EngineReadingsTest {
     void plausible_moreBlocksThanTheCacheHolds_itsSizeIsUnknown() {
         assertUnknown(
                 Samples.readings(10_000, 16, 9_000, 0, 0, 0).plausible(100_000).capacityTokens(),
-                "the events tell of 100000 blocks of 16 tokens in it");
+                "the events report 100000 blocks of 16 tokens in it");
         assertUnknown(
                 Samples.readings(10_000, 16, 9_000, 0, 0, 0).plausible(626).capacityTokens(), "626 blocks");
     }

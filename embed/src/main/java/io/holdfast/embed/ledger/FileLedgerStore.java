@@ -318,8 +318,8 @@ public final class FileLedgerStore implements LedgerStore, Closeable {
     /** A file that was deleted takes lines without a word, and no start would find them. */
     private void requireFile() throws IOException {
         if (!Files.exists(file)) {
-            String gone = "the ledger " + file + " was deleted while it was in use, so that nothing is pinned: end this"
-                    + " process, after it let go of everything, and start it again";
+            String gone = "the ledger " + file + " was deleted while it was in use, so that nothing is pinned:"
+                    + " end this process, after it released everything, and start it again";
             refused = Optional.of(gone);
             throw new IOException(gone + ".");
         }

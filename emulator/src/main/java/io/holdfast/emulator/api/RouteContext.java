@@ -77,6 +77,11 @@ public final class RouteContext {
         engine.abort(request);
     }
 
+    /** Answers a check of health once the scheduler answers: real engines ask it as well. */
+    public void health(Call call) {
+        reply(call, engine.ask(_ -> true), _ -> call.empty(200));
+    }
+
     /** Hands the engine's answer to {@code next} on the request's own event loop. */
     public <T> void reply(Call call, CompletionStage<T> answer, Consumer<T> next) {
         Future.fromCompletionStage(answer, call.vertx().getOrCreateContext())

@@ -39,7 +39,7 @@ public sealed interface CacheFault extends Fault {
         static final FaultKind KIND = new FaultKind(
                 "auto-unpin",
                 List.of(Argument.whole("REQUESTS", 1, 1_000_000).or("100")),
-                "At every REQUESTS-th request the engine takes one pin off every block by itself and tells nobody.",
+                "At every REQUESTS-th request the engine takes one pin off every block on its own and reports nothing.",
                 "The scheduler of SGLang's pin branch, which does this once when a waiting request does not fit, with"
                         + " no word to whoever pinned.",
                 values -> new AutoUnpin(values.whole(0)));
@@ -76,8 +76,8 @@ public sealed interface CacheFault extends Fault {
         static final FaultKind KIND = new FaultKind(
                 "hold-lost",
                 List.of(Argument.percent().or("50")),
-                "Of the holds that were accepted (pins, sessions, priorities), PERCENT are let go of right after the"
-                        + " answer, and nothing says so.",
+                "Of the holds that were accepted (pins, sessions, priorities), PERCENT are released right after"
+                        + " the answer, without any report.",
                 "SGLang v0.5.10rc0, whose pin_prefix dropped an accepted pin with a warning in its log when the host"
                         + " pool was full.",
                 values -> new HoldLost(values.number(0)));

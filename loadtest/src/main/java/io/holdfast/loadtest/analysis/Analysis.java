@@ -231,7 +231,8 @@ public final class Analysis {
                     + " so that none finds what was there before it.");
         }
         if (header.engine().pageTokens().isEmpty()) {
-            warnings.add("The engine does not tell its page size; " + EngineFacts.USUAL_PAGE + " tokens were assumed.");
+            warnings.add(
+                    "The engine does not report its page size; " + EngineFacts.USUAL_PAGE + " tokens were assumed.");
         }
         zeros.note().ifPresent(warnings::add);
         // Counted before anything was sent, and by words where texts are sent: what a baseline lost is better known.

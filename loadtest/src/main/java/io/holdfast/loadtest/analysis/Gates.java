@@ -328,7 +328,7 @@ public final class Gates {
         return header.test()
                 .profiler()
                 .map(by -> "The legs were profiled: the server ran under '" + by
-                        + "', so its times are not those that it has by itself and nothing is judged by them; leave"
+                        + "', so its times include the profiler's and nothing is judged by them; leave"
                         + " --server-wrapper out to judge.");
     }
 

@@ -96,8 +96,8 @@ final class Surroundings {
         if (Math.abs(achieved / header.concurrency() - 1) > LOAD_TOLERANCE && Math.abs(idle) > MOST_IDLE) {
             failed.add(String.format(
                     Locale.ROOT,
-                    "%.2f requests of a flood were under way at a time where %d were asked for; use a machine with less"
-                            + " other load, or a lower concurrency",
+                    "only %.2f requests of a flood were under way at a time, %d were planned; use a machine with"
+                            + " less other load, or a lower concurrency",
                     achieved,
                     header.concurrency()));
         }

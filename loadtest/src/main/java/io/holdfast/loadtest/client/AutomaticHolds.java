@@ -65,12 +65,12 @@ public final class AutomaticHolds implements ArmSwitch {
         JsonNode view = sidecar.view();
         if (!view.path("automaticHolds").asBoolean(true)) {
             throw new LoadTestException("The " + sidecar.name()
-                    + ", does not decide by itself; write automaticHolds: true in its configuration.");
+                    + ", does not hold automatically; write automaticHolds: true in its configuration.");
         }
         long requested = holds(view, "requested");
         if (requested > 0) {
             throw new LoadTestException("The " + sidecar.name() + ", holds " + requested
-                    + " prefixes that it was asked for, which a pause would let go of; release them first.");
+                    + " requested prefixes, which a pause would release; release them first.");
         }
         wasPaused = !changed ? view.path("paused").asBoolean() : wasPaused;
         pause();
@@ -132,7 +132,7 @@ public final class AutomaticHolds implements ArmSwitch {
         return step.kind() == HoldReceipt.Kind.SHAM
                 ? ReleaseReceipt.sham("it was paused")
                 : nothing.map(ReleaseReceipt::nothingHeld)
-                        .orElseGet(() -> ReleaseReceipt.released("it let go of " + counted(held) + " and is paused"));
+                        .orElseGet(() -> ReleaseReceipt.released("it released " + counted(held) + " and is paused"));
     }
 
     /** Leaves the sidecar as it was found. */

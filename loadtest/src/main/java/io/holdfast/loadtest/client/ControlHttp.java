@@ -1,9 +1,8 @@
 package io.holdfast.loadtest.client;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.node.MissingNode;
+import io.holdfast.http.EngineJson;
 import io.holdfast.loadtest.LoadTestException;
 import java.io.IOException;
 import java.net.URI;
@@ -128,11 +127,7 @@ final class ControlHttp implements AutoCloseable {
 
         /** The body; a missing node when it is no JSON. */
         JsonNode json() {
-            try {
-                return JSON.readTree(text);
-            } catch (JsonProcessingException e) {
-                return MissingNode.getInstance();
-            }
+            return EngineJson.read(text);
         }
 
         /**

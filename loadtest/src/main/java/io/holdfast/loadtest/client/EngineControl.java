@@ -3,15 +3,13 @@ package io.holdfast.loadtest.client;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
-import com.fasterxml.jackson.databind.node.MissingNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.holdfast.events.EventSource;
+import io.holdfast.http.DetokenizeRoute;
+import io.holdfast.http.ListedModel;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.client.ControlHttp.Answer;
-import io.holdfast.loadtest.journal.EngineFacts;
 import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.run.HoldRoutes;
-import io.holdfast.loadtest.run.LifeSign;
 import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.loadtest.workload.LoadRequest;
 import io.holdfast.loadtest.workload.PlainWords;
@@ -24,16 +22,10 @@ import java.security.cert.CertificateException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
-import java.util.OptionalInt;
-import java.util.OptionalLong;
-import java.util.TreeMap;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import javax.net.ssl.SSLException;
 
 /** The engine's routes beside the load: is it ready, what is it, empty its cache. */
@@ -49,49 +41,6 @@ final class EngineControl implements AutoCloseable {
     private static final long MOST_PAUSE_NANOS = 500_000_000;
     /** Time between two messages that tell a waiting person what the wait is for. */
     private static final long WORD_NANOS = 10_000_000_000L;
-
-    private static final String VLLM = "vllm:";
-    private static final String CACHE = "vllm:cache_config_info{";
-    private static final Pattern COUNTING = Pattern.compile("(?m)^(vllm|sglang):");
-    private static final Pattern PROMPT_TOKENS = Pattern.compile("(vllm|sglang):prompt_tokens_total[{ ]");
-    private static final Pattern CACHED_TOKENS =
-            Pattern.compile("(sglang:cached_tokens_total|vllm:prefix_cache_hits_total)[{ ]");
-    /** Total count, which some releases tell beside those of each source. */
-    private static final Pattern CACHED_TOKENS_IN_ALL =
-            Pattern.compile("sglang:cached_tokens_total\\{.*cache_source=\"total\"");
-
-    private static final Pattern BLOCK = Pattern.compile("\\bblock_size=\"([0-9]{1,9})\"");
-    private static final Pattern BLOCKS = Pattern.compile("\\bnum_gpu_blocks=\"([0-9]{1,9})\"");
-
-    /** Arguments of an engine, and labels of a vLLM's cache, without which a number cannot be compared with another. */
-    private static final List<String> FLAGS = List.of(
-            "attention_backend",
-            "block_size",
-            "cache_dtype",
-            "chunked_prefill_size",
-            "disable_cuda_graph",
-            "disable_overlap_schedule",
-            "disable_radix_cache",
-            "dp_size",
-            "dtype",
-            "enable_cache_report",
-            "enable_hierarchical_cache",
-            "enable_prefix_caching",
-            "gpu_memory_utilization",
-            "enable_chunked_prefill",
-            "kv_cache_dtype",
-            "max_num_batched_tokens",
-            "max_num_seqs",
-            "max_running_requests",
-            "mem_fraction_static",
-            "page_size",
-            "prefix_caching_hash_algo",
-            "quantization",
-            "radix_eviction_policy",
-            "random_seed",
-            "schedule_policy",
-            "speculative_algorithm",
-            "tp_size");
 
     /** Three, since one of them may be a token that has no text. */
     private static final List<Integer> LARGEST_TOKENS = List.of(29_997, 29_998, 29_999);
@@ -193,8 +142,10 @@ final class EngineControl implements AutoCloseable {
         LARGEST_TOKENS.forEach(tokens::add);
         try {
             Answer answer = http.post("/detokenize", question.toString());
-            JsonNode text = answer.json().path(answer.json().has("text") ? "text" : "prompt");
-            return answer.isOk() && text.isTextual() && text.asText().isEmpty();
+            return answer.isOk()
+                    && DetokenizeRoute.text(answer.text())
+                            .filter(String::isEmpty)
+                            .isPresent();
         } catch (IOException e) {
             return false;
         }
@@ -230,10 +181,13 @@ final class EngineControl implements AutoCloseable {
         try {
             http.get("/health", GREETING_LIMIT);
         } catch (IOException e) {
-            Readiness found = unanswered(e);
-            throw new LoadTestException(
-                    "The engine at " + engine + " is not ready: " + found.text() + "; " + found.mend() + ".", e);
+            throw notReady(unanswered(e), e);
         }
+    }
+
+    private LoadTestException notReady(Readiness found, Throwable cause) {
+        return new LoadTestException(
+                "The engine at " + engine + " is not ready: " + found.text() + "; " + found.mend() + ".", cause);
     }
 
     /**
@@ -335,16 +289,13 @@ final class EngineControl implements AutoCloseable {
         };
     }
 
-    /** The name of the model that the engine serves, or of the first of several; absent where it does not tell. */
+    /** Returns the model that the engine serves, or the first of several; absent where it does not report it. */
     Optional<String> firstModel() {
         try {
-            Answer answer = http.get("/v1/models");
-            JsonNode name = answer.isOk() ? answer.json().path("data").path(0).path("id") : MissingNode.getInstance();
-            return name.isTextual() ? Optional.of(name.asText()) : Optional.empty();
+            Answer answer = http.get(ListedModel.PATH);
+            return answer.isOk() ? ListedModel.first(answer.text()).name() : Optional.empty();
         } catch (IOException e) {
-            Readiness found = unanswered(e);
-            throw new LoadTestException(
-                    "The engine at " + engine + " is not ready: " + found.text() + "; " + found.mend() + ".", e);
+            throw notReady(unanswered(e), e);
         }
     }
 
@@ -382,159 +333,9 @@ final class EngineControl implements AutoCloseable {
         return new HttpHoldRoutes(engine, http, clock);
     }
 
-    EngineFacts facts() {
-        JsonNode info = json("/server_info");
-        JsonNode page = info.path("page_size");
-        if (page.isInt() || info.path("max_total_num_tokens").isIntegralNumber()) {
-            return new EngineFacts(
-                    EngineFacts.Family.SGLANG,
-                    page.isInt() && page.intValue() > 0 ? OptionalInt.of(page.intValue()) : OptionalInt.empty(),
-                    count(info.path("max_total_num_tokens")),
-                    count(info.path("max_req_input_len")),
-                    text(info.path("version")));
-        }
-        String metrics = text("/metrics");
-        return metrics.contains(VLLM) ? vllm(metrics) : EngineFacts.unknown();
-    }
-
-    /**
-     * Finds where it says that it publishes what happens to its cache; absent where it does not, as a vLLM never does.
-     */
-    Optional<EventSource> events() {
-        JsonNode listed = json("/server_info").path("kv_events");
-        int port = listed.path("endpoint_port_base").asInt(0);
-        if (!listed.path("publisher").asText("").equals("zmq") || port < 1) {
-            return Optional.empty();
-        }
-        String host = listed.path("endpoint_host").asText("*");
-        boolean all = host.equals("*") || host.equals("0.0.0.0");
-        try {
-            return Optional.of(EventSource.of(
-                            "tcp://" + (all ? engine.getHost() : host) + ":" + port,
-                            listed.path("topic").asText(""))
-                    .withRanks(Math.max(1, listed.path("dp_size").asInt(1))));
-        } catch (IllegalArgumentException e) {
-            return Optional.empty();
-        }
-    }
-
-    /** Returns those of {@link #FLAGS} that the engine tells. */
-    Map<String, String> flags() {
-        Map<String, String> flags = new TreeMap<>();
-        JsonNode info = json("/server_info");
-        // A vLLM has its arguments in one long text, in its development mode alone, and those of its cache as labels.
-        String labels = info.has("page_size")
-                ? ""
-                : cacheLabels(text("/metrics")) + " " + info.path("vllm_config").asText("");
-        for (String name : FLAGS) {
-            JsonNode value = info.path(name);
-            Matcher label = Pattern.compile("\\b" + name + "=[\"']?([^\"', ]*)").matcher(labels);
-            if (value.isValueNode() && !value.isNull()) {
-                flags.put(name, value.asText());
-            } else if (label.find()) {
-                flags.put(name, label.group(1));
-            }
-        }
-        return flags;
-    }
-
-    String metrics() {
-        return text("/metrics");
-    }
-
-    private static String cacheLabels(String metrics) {
-        return metrics.lines()
-                .filter(line -> line.startsWith(CACHE))
-                .findFirst()
-                .orElse("");
-    }
-
-    /**
-     * An SGLang draws a seed when it begins, unless it is given one, and measures how long its beginning took; both
-     * kinds of engine count the tokens of their prompts.
-     */
-    LifeSign lifeSign() {
-        JsonNode info = json("/server_info");
-        String began = info.path("random_seed").asText("")
-                + " "
-                + (info.path("startup_time").isObject() ? info.path("startup_time") : "");
-        String metrics = text("/metrics");
-        // A counter that has counted nothing yet is not there.
-        boolean counts = COUNTING.matcher(metrics).find();
-        return new LifeSign(
-                began.isBlank() ? Optional.empty() : Optional.of(began),
-                counts ? OptionalDouble.of(sum(metrics, PROMPT_TOKENS)) : OptionalDouble.empty(),
-                counts ? OptionalDouble.of(cached(metrics)) : OptionalDouble.empty());
-    }
-
-    private static double cached(String metrics) {
-        double inAll = sum(metrics, CACHED_TOKENS_IN_ALL);
-        return inAll > 0 ? inAll : sum(metrics, CACHED_TOKENS);
-    }
-
-    private static double sum(String metrics, Pattern named) {
-        return metrics.lines()
-                .filter(line -> named.matcher(line).lookingAt())
-                .mapToDouble(line -> number(line.substring(line.lastIndexOf(' ') + 1)))
-                .filter(Double::isFinite)
-                .sum();
-    }
-
-    private static double number(String text) {
-        try {
-            return Double.parseDouble(text);
-        } catch (NumberFormatException e) {
-            return Double.NaN;
-        }
-    }
-
-    /** A vLLM server tells its sizes in a metric whose labels are the settings of its cache. */
-    private EngineFacts vllm(String metrics) {
-        String labels = cacheLabels(metrics);
-        OptionalLong page = label(labels, BLOCK);
-        OptionalLong blocks = label(labels, BLOCKS);
-        return new EngineFacts(
-                EngineFacts.Family.VLLM,
-                page.isPresent() ? OptionalInt.of((int) page.getAsLong()) : OptionalInt.empty(),
-                page.isPresent() && blocks.isPresent()
-                        ? OptionalLong.of(page.getAsLong() * blocks.getAsLong())
-                        : OptionalLong.empty(),
-                count(json("/v1/models").path("data").path(0).path("max_model_len")),
-                text(json("/version").path("version")));
-    }
-
-    private static OptionalLong label(String labels, Pattern pattern) {
-        Matcher found = pattern.matcher(labels);
-        return found.find() ? OptionalLong.of(Long.parseLong(found.group(1))) : OptionalLong.empty();
-    }
-
-    /** A missing node where the server does not tell. */
-    private JsonNode json(String path) {
-        try {
-            Answer answer = http.get(path);
-            return answer.isOk() ? answer.json() : MissingNode.getInstance();
-        } catch (IOException e) {
-            return MissingNode.getInstance();
-        }
-    }
-
-    private String text(String path) {
-        try {
-            Answer answer = http.get(path);
-            return answer.isOk() ? answer.text() : "";
-        } catch (IOException e) {
-            return "";
-        }
-    }
-
-    private static Optional<String> text(JsonNode value) {
-        return value.isTextual() ? Optional.of(value.asText()) : Optional.empty();
-    }
-
-    private static OptionalLong count(JsonNode number) {
-        return number.isIntegralNumber() && number.longValue() > 0
-                ? OptionalLong.of(number.longValue())
-                : OptionalLong.empty();
+    /** Returns what the engine reports about itself. */
+    EngineSelf self() {
+        return new EngineSelf(engine, http, clock);
     }
 
     @Override

@@ -25,7 +25,7 @@ final class EngineControls implements AutoCloseable {
     /** Returns the facts that all engines share; the cache is that of all together. */
     EngineFacts facts() {
         Map<URI, EngineFacts> facts = new LinkedHashMap<>();
-        engines.forEach((address, engine) -> facts.put(address, engine.facts()));
+        engines.forEach((address, engine) -> facts.put(address, engine.self().facts()));
         Map.Entry<URI, EngineFacts> first = facts.entrySet().iterator().next();
         facts.forEach((address, its) -> {
             if (!its.isLike(first.getValue())) {
@@ -65,7 +65,8 @@ final class EngineControls implements AutoCloseable {
     /** Returns the engines' life signs by their addresses. */
     Map<String, LifeSign> lifeSigns() {
         Map<String, LifeSign> signs = new LinkedHashMap<>();
-        engines.forEach((address, engine) -> signs.put(address.toString(), engine.lifeSign()));
+        engines.forEach(
+                (address, engine) -> signs.put(address.toString(), engine.self().lifeSign()));
         return signs;
     }
 

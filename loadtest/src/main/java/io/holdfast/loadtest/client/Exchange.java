@@ -187,7 +187,7 @@ final class Exchange implements SseScanner.Sink {
 
     private void output(int count, boolean bare) {
         if (chunks >= MOST_AT_FIRST && chunks >= (long) MOST_CHUNKS_OF_A_TOKEN * request.maxTokens()) {
-            fault = Optional.of("the stream goes on beyond the " + request.maxTokens() + " tokens that were asked for");
+            fault = Optional.of("the stream goes on beyond the " + request.maxTokens() + " requested tokens");
             return;
         }
         if (chunks == stamps.length) {

@@ -110,7 +110,7 @@ public final class HttpEngine implements EngineUnderTest {
     public static EngineFacts.Family family(URI server, HttpSettings settings, RunClock clock) {
         try (EngineControl control = new EngineControl(server, settings, clock, sentence -> {})) {
             control.greet();
-            return control.facts().family();
+            return control.self().facts().family();
         }
     }
 
@@ -121,7 +121,7 @@ public final class HttpEngine implements EngineUnderTest {
     public static boolean takesTokenIds(URI server, HttpSettings settings, RunClock clock) {
         try (EngineControl control = new EngineControl(server, settings, clock, sentence -> {})) {
             control.greet();
-            return control.facts().family() != EngineFacts.Family.OTHER && !control.lacksTokens();
+            return control.self().facts().family() != EngineFacts.Family.OTHER && !control.lacksTokens();
         }
     }
 
@@ -139,12 +139,12 @@ public final class HttpEngine implements EngineUnderTest {
         tokensOfAWord = told.orElse(1);
         return Optional.of(
                 told.isEmpty()
-                        ? "Lengths of prompts are in words: the server has no /tokenize that would tell how many"
-                                + " tokens it makes of one."
+                        ? "Lengths of prompts are in words: the server has no /tokenize that would show how many"
+                                + " tokens a word has."
                         : String.format(
                                 Locale.ROOT,
-                                "The server makes %.2f tokens of a word, by its /tokenize; texts have as many words as"
-                                        + " come to the lengths that are asked for.",
+                                "A word has %.2f tokens, by the server's /tokenize; texts have as many words as"
+                                        + " give the planned lengths.",
                                 tokensOfAWord));
     }
 
@@ -199,12 +199,12 @@ public final class HttpEngine implements EngineUnderTest {
 
     /** Returns the server's start flags, as it tells them, that change what is measured. */
     public Map<String, String> flags() {
-        return control.flags();
+        return control.self().flags();
     }
 
     /** Returns the engine's page of metrics; empty where it has none. */
     public String metrics() {
-        return control.metrics();
+        return control.self().metrics();
     }
 
     @Override
@@ -258,7 +258,8 @@ public final class HttpEngine implements EngineUnderTest {
             return Optional.of(KvEventCollector.start(events.get(), LISTENERS, clock, EVENT_LIMIT));
         }
         try {
-            return control.events()
+            return control.self()
+                    .events()
                     .map(source -> KvEventCollector.start(source, LISTENERS, clock, UNASKED_EVENT_LIMIT));
         } catch (LoadTestException e) {
             if (Thread.currentThread().isInterrupted()) {

@@ -1,12 +1,12 @@
 package io.holdfast.loadtest.client;
 
-import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.client.ControlHttp.Answer;
 import io.holdfast.loadtest.run.HoldRoutes;
 import io.holdfast.loadtest.run.RunClock;
+import io.holdfast.sglang.ServerInfo;
 import java.io.IOException;
 import java.net.URI;
 import java.time.Duration;
@@ -38,10 +38,12 @@ final class HttpHoldRoutes implements HoldRoutes {
 
     @Override
     public Optional<String> whyNoSessions() {
-        Answer info = ask("/server_info", () -> http.get("/server_info"));
-        JsonNode flag = info.json().path("enable_session_radix_cache");
-        if (info.isOk() && flag.asBoolean(false)) {
-            int ranks = info.json().path("dp_size").asInt(1);
+        Optional<ServerInfo> info = Optional.of(ask(ServerInfo.PATH, () -> http.get(ServerInfo.PATH)))
+                .filter(Answer::isOk)
+                .flatMap(answer -> ServerInfo.parse(answer.text()));
+        Optional<String> flag = info.flatMap(each -> each.value("enable_session_radix_cache"));
+        if (flag.filter("true"::equals).isPresent()) {
+            int ranks = info.map(ServerInfo::caches).orElse(1);
             return ranks > 1
                     ? Optional.of("The engine at " + engine + " has " + ranks
                             + " caches (data-parallel ranks), and a session is known to the one that served its request"
@@ -49,7 +51,7 @@ final class HttpHoldRoutes implements HoldRoutes {
                     : Optional.empty();
         }
         return Optional.of("The engine at " + engine + " keeps nothing for sessions: "
-                + (flag.isBoolean()
+                + (flag.isPresent()
                         ? "start it with --enable-session-radix-cache"
                         : "it is no SGLang that has them, so start one of 0.5.23 or later with"
                                 + " --enable-session-radix-cache")

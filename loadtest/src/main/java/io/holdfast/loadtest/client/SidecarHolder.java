@@ -106,7 +106,8 @@ public final class SidecarHolder implements ArmSwitch {
 
     @Override
     public Optional<String> afterAKill() {
-        return Optional.of("A hold that a kill -9 leaves behind ends by itself within " + lease.toSeconds() + " s.");
+        return Optional.of(
+                "A hold that a kill -9 leaves behind ends automatically within " + lease.toSeconds() + " s.");
     }
 
     @Override

@@ -192,7 +192,7 @@ public final class StartedServer implements ServerUnit {
     public Optional<String> ended() {
         return process.get()
                 .filter(started -> !started.isAlive())
-                .map(gone -> "The server's command ended by itself with exit code " + gone.exitValue() + said()
+                .map(gone -> "The server's command ended on its own with exit code " + gone.exitValue() + said()
                         + "; the command has to stay for as long as the server serves, and " + plan.log()
                         + " has what it wrote.");
     }

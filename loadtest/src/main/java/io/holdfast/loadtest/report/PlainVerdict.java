@@ -57,7 +57,7 @@ final class PlainVerdict {
                 new Words(
                         "There was nothing to win: the cache never lost the prefix.",
                         "nothing",
-                        "the baseline kept its prefix by itself, so a hold had nothing to keep",
+                        "the baseline kept its prefix without a hold, so a hold could not help",
                         "nothing to win");
             case HARMFUL ->
                 new Words("No. It did harm.", "bad", "a harm that shows in both orders and is no chance", "");

@@ -209,7 +209,7 @@ public final class SweepDocument {
     }
 
     private String sure() {
-        String each = " Each level was judged by itself, and corrected for how many there are.";
+        String each = " Each level was judged separately, with a correction for the number of levels.";
         if (objection().isPresent()) {
             return "Not sure: " + objection().get() + ", so another cause than kept cache is likely.";
         }

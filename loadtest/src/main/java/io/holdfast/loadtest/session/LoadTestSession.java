@@ -12,6 +12,7 @@ import io.holdfast.loadtest.journal.EngineFacts.Family;
 import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.run.AroundLegs;
+import io.holdfast.loadtest.run.EngineUnderTest;
 import io.holdfast.loadtest.run.LoadTestRun;
 import io.holdfast.loadtest.run.Progress;
 import io.holdfast.loadtest.run.RunClock;
@@ -28,7 +29,7 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 
 /**
- * A load test at one server: the engine behind HTTP with its client, and the arm of the plan, both closed at the end.
+ * A load test at one server: the engine with its client, and the arm of the plan, both closed at the end.
  *
  * <p>Each command of the load test takes the same way: its options make a {@link LoadTestPlan}, the session runs it or
  * goes on with its journal, and what comes of it is reported.
@@ -36,7 +37,7 @@ import java.util.function.Supplier;
 public final class LoadTestSession implements AutoCloseable {
     private final Host host;
     private final HttpSettings asked;
-    private final HttpEngine engine;
+    private final EngineUnderTest engine;
     private final RunEnvironment environment;
 
     /**
@@ -44,8 +45,9 @@ public final class LoadTestSession implements AutoCloseable {
      *
      * @param vertx closed with the session
      * @param told hears what is being waited for
+     * @param door opens the engine
      */
-    public record Host(Vertx vertx, RunClock clock, RunStop stop, Consumer<String> told) {}
+    public record Host(Vertx vertx, RunClock clock, RunStop stop, Consumer<String> told, EngineDoor door) {}
 
     /**
      * Things beside the legs of a run.
@@ -86,28 +88,19 @@ public final class LoadTestSession implements AutoCloseable {
     public static LoadTestSession open(Host host, ServerUnit unit, Asking asking, ArmPlan arm, ArmCommands commands) {
         try {
             unit.restart();
-            return new LoadTestSession(host, unit, asking.at(unit, arm, host.clock()), arm, commands);
+            return new LoadTestSession(host, host.door().open(host, unit, asking, arm), arm, commands);
         } catch (RuntimeException e) {
             host.vertx().close().await();
             throw e;
         }
     }
 
-    /** Opens a session at a server that runs and with settings that are known. */
-    public LoadTestSession(Host host, ServerUnit unit, HttpSettings asked, ArmPlan arm, ArmCommands commands) {
+    private LoadTestSession(Host host, EngineDoor.Opened opened, ArmPlan arm, ArmCommands commands) {
         this.host = host;
-        this.asked = asked;
-        this.engine = new HttpEngine(host.vertx(), unit, asked, host.clock(), host.told());
+        this.asked = opened.asked();
+        this.engine = opened.engine();
         this.environment =
                 new RunEnvironment(engine, commands.make(arm, engine, host.clock()), host.clock(), host.stop());
-    }
-
-    public HttpEngine engine() {
-        return engine;
-    }
-
-    public RunEnvironment environment() {
-        return environment;
     }
 
     /** Tries a few requests of each kind, and estimates the run; nothing of it is sent. */
@@ -140,7 +133,9 @@ public final class LoadTestSession implements AutoCloseable {
 
     /** Warms this client, so that its first leg is like the others. */
     public void warm() {
-        host.told().accept(engine.warm());
+        if (engine instanceof HttpEngine http) {
+            host.door().warm(http).ifPresent(host.told());
+        }
     }
 
     /**

@@ -80,8 +80,8 @@ final class SurroundingsTest {
         assertThat(surroundings.failedBy(flood(100, 5)))
                 .singleElement()
                 .asString()
-                .contains("requests of a flood were under way at a time where "
-                        + Legs.header().concurrency() + " were asked for");
+                .contains("requests of a flood were under way at a time, "
+                        + Legs.header().concurrency() + " were planned");
     }
 
     /** Where requests come at times of their own, how many are under way is the server's doing. */

@@ -55,7 +55,7 @@ final class AutomaticHoldsTest {
         assertThat(paused).isFalse();
         assertThat(on.isInFull()).isTrue();
         assertThat(on.reason()).isEqualTo("it decided to hold 1 prefix");
-        assertThat(arm.release(on)).isEqualTo(ReleaseReceipt.released("it let go of 1 prefix and is paused"));
+        assertThat(arm.release(on)).isEqualTo(ReleaseReceipt.released("it released 1 prefix and is paused"));
         assertThat(paused).isTrue();
         HoldReceipt off = arm.off(PREFIXES, SLOT);
         assertThat(paused).isTrue();
@@ -107,7 +107,7 @@ final class AutomaticHoldsTest {
         decides = false;
         assertThatThrownBy(arm::prepare)
                 .isInstanceOf(LoadTestException.class)
-                .hasMessageEndingWith("does not decide by itself; write automaticHolds: true in its configuration.");
+                .hasMessageEndingWith("does not hold automatically; write automaticHolds: true in its configuration.");
         assertThat(paused).isFalse();
     }
 
@@ -116,7 +116,7 @@ final class AutomaticHoldsTest {
         requested = "{\"state\":\"held\",\"origin\":\"requested\"}";
         assertThatThrownBy(arm::prepare)
                 .isInstanceOf(LoadTestException.class)
-                .hasMessageContaining("holds 1 prefixes that it was asked for");
+                .hasMessageContaining("holds 1 requested prefixes");
         assertThat(paused).isFalse();
     }
 

@@ -180,8 +180,7 @@ final class EngineClientTest {
         engine.answers = body -> StubEngine.events(endless);
         RequestRecord record = sendOne();
         assertThat(record.status()).isEqualTo(RequestStatus.BROKEN_STREAM);
-        assertThat(record.problem())
-                .isEqualTo("the stream goes on beyond the " + MOST_TOKENS + " tokens that were asked for");
+        assertThat(record.problem()).isEqualTo("the stream goes on beyond the " + MOST_TOKENS + " requested tokens");
         assertThat(record.tokens().tokens()).hasSize(1_024);
     }
 

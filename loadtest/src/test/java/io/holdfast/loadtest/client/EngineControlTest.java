@@ -213,7 +213,7 @@ final class EngineControlTest {
 
     private LifeSign sign() {
         try (EngineControl control = new EngineControl(engine.uri(), SETTINGS, RunClock.system(), told::add)) {
-            return control.lifeSign();
+            return control.self().lifeSign();
         }
     }
 

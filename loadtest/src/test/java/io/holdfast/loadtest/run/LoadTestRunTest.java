@@ -217,7 +217,7 @@ final class LoadTestRunTest {
     void unknownPageSize_isWarnedAbout() {
         engine.serverInfo = "{}";
         assertThat(run(settings().burnIn(false).rounds(1).build()).warnings())
-                .anyMatch(warning -> warning.contains("does not tell its page size"));
+                .anyMatch(warning -> warning.contains("does not report its page size"));
     }
 
     @Test

@@ -42,7 +42,10 @@ import org.junit.jupiter.params.provider.MethodSource;
 /** False findings and power of whole sweeps in virtual time with seeded noise. */
 final class SweepCharacteristicsTest {
     private static final boolean DEEP = "deep".equals(System.getProperty("holdfast.scale", "slice"));
-    private static final int SWEEPS = DEEP ? 300 : 4;
+    /** 300 are the figures of the docs, and take hours. */
+    private static final int SWEEPS = Integer.getInteger("holdfast.sweeps", DEEP ? 10 : 4);
+
+    private static final boolean MANY = SWEEPS >= 300;
     private static final List<Integer> CAPACITIES = List.of(4_608, 2_560, 1_792, 1_536, 1_280);
     private static final int FULL = 2_560;
 
@@ -107,7 +110,7 @@ final class SweepCharacteristicsTest {
     }
 
     static List<Truth> wide() {
-        return DEEP ? List.of(Truth.values()) : List.of(Truth.ANOTHER_CAUSE_10, Truth.THRESHOLD);
+        return DEEP || MANY ? List.of(Truth.values()) : List.of(Truth.ANOTHER_CAUSE_10, Truth.THRESHOLD);
     }
 
     @ParameterizedTest
@@ -171,7 +174,7 @@ final class SweepCharacteristicsTest {
                     : 1;
         }
         Tally tally = new Tally(truth, placebo, top, top.getOrDefault(Finding.REAL, 0), falseReal, unsure);
-        if (DEEP) {
+        if (MANY) {
             System.out.println(tally);
         }
         return tally;

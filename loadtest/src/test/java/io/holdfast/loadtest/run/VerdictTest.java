@@ -44,9 +44,9 @@ import org.junit.jupiter.api.io.TempDir;
 final class VerdictTest {
     private static final boolean DEEP = "deep".equals(System.getProperty("holdfast.scale", "slice"));
     /** Where chance could give a wrong finding. */
-    private static final int MANY = DEEP ? 2_000 : 100;
+    private static final int MANY = DEEP ? 1_000 : 100;
     /** Where it hardly could. */
-    private static final int SOME = DEEP ? 200 : 20;
+    private static final int SOME = DEEP ? 100 : 20;
 
     /** The readiness check of a server life is a request as well. */
     private static final int READINESS = 1;

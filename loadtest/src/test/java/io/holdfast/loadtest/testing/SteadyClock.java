@@ -5,14 +5,15 @@ import java.time.Duration;
 import java.time.Instant;
 
 /**
- * The machine's time without what nobody did anything in: whatever lies between two looks counts as a moment at most.
+ * The machine's time without what nobody did anything in: whatever lies between two looks counts as a moment at most, and
+ * waiting is over at once.
  *
- * <p>A client voids legs in which it stood still, which a busy machine makes it do. What a run then makes of the rest is not
- * for the machine to decide: with this clock the requests, sockets and threads are real, and no pause is seen.
+ * <p>A client voids legs in which it stood still, or sent late, which a busy machine makes it do. What a run then makes of the
+ * rest is not for the machine to decide: with this clock the requests, sockets and threads are real, and no pause is seen.
  */
 public final class SteadyClock implements RunClock {
-    /** Half of what a client may stand still. */
-    private static final long LONGEST_NANOS = Duration.ofMillis(50).toNanos();
+    /** So short that the few looks between a request's turn and its sending come to less than any limit of a run. */
+    private static final long LONGEST_NANOS = Duration.ofMillis(1).toNanos();
 
     private final Instant began = Instant.now();
     private long looked = System.nanoTime();
@@ -27,10 +28,8 @@ public final class SteadyClock implements RunClock {
     }
 
     @Override
-    public void sleepUntil(long deadlineNanos) {
-        for (long left = deadlineNanos - nanos(); left > 0; left = deadlineNanos - nanos()) {
-            RunClock.system().sleep(Math.min(left, LONGEST_NANOS));
-        }
+    public synchronized void sleepUntil(long deadlineNanos) {
+        passed = Math.max(nanos(), deadlineNanos);
     }
 
     @Override

@@ -37,10 +37,10 @@ public final class OverviewCalls implements AutoCloseable {
                         .orElse(""));
         if (answer.status() == 401) {
             throw new SidecarException("The sidecar at " + calls.api()
-                    + " tells nothing without a token; name the variable that has one with --token-env.");
+                    + " answers nothing without a token; name its variable with --token-env.");
         }
         if (answer.status() != 200 || !answer.json().path("engines").isArray()) {
-            throw new SidecarException("What answers at " + calls.api() + " does not tell of its engines ("
+            throw new SidecarException("What answers at " + calls.api() + " does not report its engines ("
                     + answer.error() + "); see that --sidecar is where a sidecar's API is.");
         }
         return answer.json();

@@ -23,7 +23,7 @@ public record ApiTokens(Optional<Secret> read, Optional<Secret> act) {
         if (read.isPresent() && act.isPresent() && read.get().matches(act.get())) {
             throw new IOException("The environment variables " + read.get().variable() + " and "
                     + act.get().variable()
-                    + " hold the same token, so that whoever reads could act; set them to different ones.");
+                    + " hold the same token, so that every reader could act; set them to different ones.");
         }
         return new ApiTokens(read, act);
     }

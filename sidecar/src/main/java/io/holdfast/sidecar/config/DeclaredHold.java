@@ -39,7 +39,7 @@ public record DeclaredHold(
         Optional<List<Integer>> tokens,
 
         @Key(name = "measure", value = "whether it may be released now and then to measure what holding it is worth")
-        @Default(value = "false", why = "what was asked for is kept")
+        @Default(value = "false", why = "requested holds are kept")
         boolean measured) {
     private static final long MOST_BYTES = 8 << 20;
 

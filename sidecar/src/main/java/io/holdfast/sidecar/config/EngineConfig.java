@@ -182,8 +182,7 @@ public record EngineConfig(
         @Key("vllm: its `PYTHONHASHSEED`") @Default(why = "found out")
         Optional<String> hashSeed,
 
-        @Key("prefixes that are asked for at every start")
-        @Default(value = "{}", why = "what is held is somebody's wish")
+        @Key("prefixes requested at every start") @Default(value = "{}", why = "what is held is somebody's wish")
         List<DeclaredHold> holds,
 
         @Key("environment variable that has its key for requests and readings")

@@ -136,7 +136,8 @@ public record SidecarConfig(
                     readTokenEnv.isEmpty() || actTokenEnv.isPresent() || !isLoopback(host),
                     "readTokenEnv",
                     readTokenEnv.orElse(""),
-                    "without actTokenEnv whoever reaches this address may act, and so read: write actTokenEnv, too");
+                    "without actTokenEnv every caller that reaches this address may act, and so read: write"
+                            + " actTokenEnv, too");
         }
 
         /** Makes one in plain HTTP. */

@@ -11,7 +11,7 @@ import java.nio.file.Path;
 public record TlsConfig(
         @Key("PEM file with the certificate, and those between it and its root below it")
         @Unit(range = "PEM")
-        @Default(why = "no default: whoever wants TLS has a certificate")
+        @Default(why = "no default: TLS needs a certificate")
         Path certificate,
 
         @Key("PEM file with its private key") @Unit(range = "PEM, PKCS #8") @Default(why = "as above")

@@ -7,7 +7,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import java.util.List;
 import java.util.Locale;
-import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
 import java.util.function.ObjLongConsumer;
 
 /** Counts and times the outcomes of calls, and tells them to the log. */
@@ -35,34 +35,24 @@ final class CallMeter implements CallWatch {
     }
 
     @Override
-    public CompletionStage<Outcome> pin(Backend backend, PinCommand command) {
-        Timer.Sample sample = Timer.start(registry);
-        return timed(
-                "pin", sample, backend.pin(command), (outcome, nanos) -> log.pin(backend, command, outcome, nanos));
+    public Consumer<Outcome> pin(Backend backend, PinCommand command) {
+        return timed("pin", (outcome, nanos) -> log.pin(backend, command, outcome, nanos));
     }
 
     @Override
-    public CompletionStage<Outcome> renew(Backend backend, PinCommand command) {
-        Timer.Sample sample = Timer.start(registry);
-        return timed("renew", sample, backend.renew(command), (outcome, nanos) -> {});
+    public Consumer<Outcome> renew() {
+        return timed("renew", (outcome, nanos) -> {});
     }
 
     @Override
-    public CompletionStage<Outcome> unpin(Backend backend, List<String> handles) {
-        Timer.Sample sample = Timer.start(registry);
+    public Consumer<Outcome> unpin(Backend backend, List<String> handles) {
         return timed(
-                "unpin",
-                sample,
-                backend.unpin(handles),
-                (outcome, nanos) -> handles.forEach(handle -> log.unpin(backend, handle, outcome, nanos)));
+                "unpin", (outcome, nanos) -> handles.forEach(handle -> log.unpin(backend, handle, outcome, nanos)));
     }
 
-    private CompletionStage<Outcome> timed(
-            String call, Timer.Sample sample, CompletionStage<Outcome> outcome, ObjLongConsumer<Outcome> then) {
-        return outcome.thenApply(known -> {
-            then.accept(known, sample.stop(timer(call, known.kind())));
-            return known;
-        });
+    private Consumer<Outcome> timed(String call, ObjLongConsumer<Outcome> then) {
+        Timer.Sample sample = Timer.start(registry);
+        return outcome -> then.accept(outcome, sample.stop(timer(call, outcome.kind())));
     }
 
     private Timer timer(String call, Outcome.Kind kind) {

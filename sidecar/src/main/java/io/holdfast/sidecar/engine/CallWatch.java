@@ -4,25 +4,25 @@ import io.holdfast.core.backend.Backend;
 import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.backend.PinCommand;
 import java.util.List;
-import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
 
-/** Makes calls to backends, and takes note of what came of them. */
+/** Watches calls to backends: told of each before it leaves, it returns who hears its outcome. */
 interface CallWatch {
-    /** Makes calls and notes nothing. */
+    /** Watches nothing. */
     CallWatch NOBODY = new CallWatch() {};
 
     /** Takes in that calls to this backend may come. */
     default void expect(Backend backend) {}
 
-    default CompletionStage<Outcome> pin(Backend backend, PinCommand command) {
-        return backend.pin(command);
+    default Consumer<Outcome> pin(Backend backend, PinCommand command) {
+        return outcome -> {};
     }
 
-    default CompletionStage<Outcome> renew(Backend backend, PinCommand command) {
-        return backend.renew(command);
+    default Consumer<Outcome> renew() {
+        return outcome -> {};
     }
 
-    default CompletionStage<Outcome> unpin(Backend backend, List<String> handles) {
-        return backend.unpin(handles);
+    default Consumer<Outcome> unpin(Backend backend, List<String> handles) {
+        return outcome -> {};
     }
 }

@@ -152,16 +152,13 @@ public final class EmergencyRelease {
     /** Takes over from the controller, once and for good; any thread. */
     void begin(String why) {
         if (taken(why)) {
-            LOG.error(
-                    "Engine {}: {}. Everything that the ledger lists is let go of without its controller.",
-                    engineId,
-                    why);
+            LOG.error("Engine {}: {}. Releasing every pin in the ledger without the controller.", engineId, why);
         }
     }
 
     /** Begins because a person asked for it, where there is no controller. */
     public void asked() {
-        boolean _ = taken("a person asked for it");
+        boolean _ = taken("a person requested it");
     }
 
     private boolean taken(String why) {
@@ -187,7 +184,7 @@ public final class EmergencyRelease {
         return writes.get() > 0
                         || ledger.outstanding().stream()
                                 .anyMatch(entry -> left(entry).isEmpty())
-                ? Optional.of("what was let go of is not written to its ledger yet")
+                ? Optional.of("some releases are not written to its ledger yet")
                 : Optional.empty();
     }
 
@@ -503,7 +500,7 @@ public final class EmergencyRelease {
             });
         } catch (RejectedExecutionException closing) {
             writes.decrementAndGet();
-            LOG.warn("Engine {}: that a pin was let go of is not written, since the sidecar ends.", engineId);
+            LOG.warn("Engine {}: the release of a pin is not written to the ledger, since the sidecar ends.", engineId);
         }
     }
 

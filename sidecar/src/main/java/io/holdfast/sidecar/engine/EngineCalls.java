@@ -16,6 +16,8 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
@@ -110,7 +112,7 @@ public final class EngineCalls {
         if (refused.isPresent()) {
             return notSent(refused.get());
         }
-        CompletableFuture<Outcome> outcome = watch.pin(backend, command).toCompletableFuture();
+        CompletableFuture<Outcome> outcome = made(() -> backend.pin(command), watch.pin(backend, command));
         prune();
         remember(backend, backend.handle(command), Call.Kind.PIN, outcome);
         return outcome;
@@ -120,14 +122,24 @@ public final class EngineCalls {
         if (taken) {
             return notSent(TAKEN);
         }
-        CompletableFuture<Outcome> outcome = watch.unpin(backend, handles).toCompletableFuture();
+        CompletableFuture<Outcome> outcome = made(() -> backend.unpin(handles), watch.unpin(backend, handles));
         handles.forEach(handle -> remember(backend, handle, Call.Kind.UNPIN, outcome));
         return outcome;
     }
 
     /** Unpins for whoever took the controller's place, past what is remembered of the controller. */
     CompletionStage<Outcome> unpinInstead(Backend backend, String handle) {
-        return watch.unpin(backend, List.of(handle));
+        return made(() -> backend.unpin(List.of(handle)), watch.unpin(backend, List.of(handle)));
+    }
+
+    /** Makes a call; its outcome is known to others once it was told here. */
+    private static CompletableFuture<Outcome> made(Supplier<CompletionStage<Outcome>> call, Consumer<Outcome> told) {
+        return call.get()
+                .thenApply(outcome -> {
+                    told.accept(outcome);
+                    return outcome;
+                })
+                .toCompletableFuture();
     }
 
     private void remember(Backend backend, String handle, Call.Kind kind, CompletableFuture<Outcome> outcome) {
@@ -190,7 +202,7 @@ public final class EngineCalls {
         /** What is renewed was pinned before: it is no further pin, and nothing of it is left to undo. */
         @Override
         public CompletionStage<Outcome> renew(PinCommand command) {
-            return isTaken() ? notSent(TAKEN) : watch.renew(backend, command);
+            return isTaken() ? notSent(TAKEN) : made(() -> backend.renew(command), watch.renew());
         }
 
         @Override

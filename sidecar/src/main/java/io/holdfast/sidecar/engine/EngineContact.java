@@ -1,16 +1,19 @@
 package io.holdfast.sidecar.engine;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.http.EngineHttpSettings;
+import io.holdfast.http.EngineJson;
+import io.holdfast.http.ListedModel;
+import io.holdfast.http.MetricsText;
 import io.holdfast.http.Reply;
+import io.holdfast.sglang.ServerInfo;
+import io.holdfast.sglang.SglangReadings;
 import io.holdfast.sidecar.config.ConfigException;
 import io.holdfast.sidecar.config.EngineConfig;
 import io.holdfast.sidecar.config.EngineConfig.EngineType;
 import io.holdfast.sidecar.config.Secret;
 import io.holdfast.sidecar.config.SidecarException;
+import io.holdfast.vllm.VllmReadings;
 import java.io.IOException;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -30,15 +33,13 @@ import java.util.stream.Stream;
  * tells its version at {@code /version}, and the metrics of both bear their names.
  */
 public final class EngineContact implements AutoCloseable {
-    /** Where vLLM publishes unless it is told otherwise. */
+    /** Port at which a vLLM publishes unless it is told otherwise. */
     private static final int VLLM_EVENTS_PORT = 5557;
 
-    public static final String INFO = "/server_info";
+    public static final String INFO = ServerInfo.PATH;
     public static final String VERSION = "/version";
-    public static final String MODELS = "/v1/models";
+    public static final String MODELS = ListedModel.PATH;
     public static final String METRICS = "/metrics";
-
-    private static final ObjectMapper JSON = new ObjectMapper();
 
     private final EngineTarget target;
     private final EngineType type;
@@ -47,7 +48,7 @@ public final class EngineContact implements AutoCloseable {
     private final Answers answers;
     private final boolean eventsAssumed;
 
-    /** What speaking to an engine takes. */
+    /** Client, threads and timer that a conversation with an engine needs. */
     private record Services(EngineHttp http, ExecutorService executor, ScheduledExecutorService timer)
             implements AutoCloseable {
         static Services open(EngineConfig config) {
@@ -67,7 +68,7 @@ public final class EngineContact implements AutoCloseable {
         }
     }
 
-    /** What the routes answered by which engines tell what they are. */
+    /** Answers of the routes by which engines report what they are. */
     private record Answers(Reply info, Reply version, Reply metrics, Reply models) {
         static Answers ask(EngineHttp http) {
             CompletableFuture<Reply> info = http.get(INFO).toCompletableFuture();
@@ -179,14 +180,14 @@ public final class EngineContact implements AutoCloseable {
     }
 
     private static Optional<EngineType> recognised(Answers answers) {
-        JsonNode info = json(answers.info());
-        String metrics = text(answers.metrics());
-        if (metrics.contains("\nsglang:") || info.has("max_total_num_tokens") || info.has("radix_eviction_policy")) {
+        Optional<ServerInfo> info = ServerInfo.parse(text(answers.info()));
+        MetricsText metrics = MetricsText.parse(text(answers.metrics()));
+        if (SglangReadings.isOf(metrics) || info.filter(ServerInfo::isSglang).isPresent()) {
             return Optional.of(EngineType.SGLANG);
         }
-        if (metrics.contains("\nvllm:")
-                || info.has("vllm_config")
-                || json(answers.version()).has("version")) {
+        if (VllmReadings.isOf(metrics)
+                || EngineJson.read(text(answers.info())).has("vllm_config")
+                || EngineJson.read(text(answers.version())).has("version")) {
             return Optional.of(EngineType.VLLM);
         }
         return Optional.empty();
@@ -194,14 +195,6 @@ public final class EngineContact implements AutoCloseable {
 
     private static String text(Reply reply) {
         return reply instanceof Reply.Answer answer && answer.status() == 200 ? answer.body() : "";
-    }
-
-    private static JsonNode json(Reply reply) {
-        try {
-            return JSON.readTree(text(reply));
-        } catch (JsonProcessingException e) {
-            return JSON.missingNode();
-        }
     }
 
     /** Routes that ask for a key that they were not given, with their statuses; empty where none does. */
@@ -235,12 +228,12 @@ public final class EngineContact implements AutoCloseable {
         return type;
     }
 
-    /** As the sidecar would be told of it, with a dry run. */
+    /** Returns the configuration that a sidecar would have for it, with a dry run. */
     public EngineConfig config() {
         return config;
     }
 
-    /** Whether nobody said where the events are, so that the usual place is tried. */
+    /** Returns true if nobody named the place of the events, so that the usual one is tried. */
     public boolean eventsAssumed() {
         return eventsAssumed;
     }
@@ -263,28 +256,25 @@ public final class EngineContact implements AutoCloseable {
     }
 
     public Optional<String> version() {
-        String told = json(type == EngineType.SGLANG ? answers.info() : answers.version())
-                .path("version")
-                .asText("");
-        return Optional.of(told).filter(text -> !text.isEmpty());
+        return Optional.of(EngineJson.read(text(type == EngineType.SGLANG ? answers.info() : answers.version()))
+                        .path("version")
+                        .asText(""))
+                .filter(text -> !text.isEmpty());
     }
 
     public Optional<String> model() {
-        String told = json(answers.models()).path("data").path(0).path("id").asText("");
-        return Optional.of(told).filter(text -> !text.isEmpty());
+        return ListedModel.first(text(answers.models())).name();
     }
 
-    /** What an SGLang tells of its arguments; missing where it does not, and of a vLLM. */
-    public JsonNode arguments() {
-        return type == EngineType.SGLANG ? json(answers.info()) : JSON.missingNode();
+    /** Returns an argument that the engine reports; absent where it does not. */
+    public Optional<String> argument(String name) {
+        return switch (type) {
+            case SGLANG -> ServerInfo.parse(text(answers.info())).flatMap(info -> info.value(name));
+            case VLLM -> VllmReadings.argument(name, MetricsText.parse(text(answers.metrics())), "");
+        };
     }
 
-    /** The page of its metrics; empty where it serves none. */
-    public String metrics() {
-        return text(answers.metrics());
-    }
-
-    /** Why there is no page of metrics; absent where there is one. */
+    /** Returns why there is no page of metrics; absent where there is one. */
     public Optional<String> withoutMetrics() {
         return switch (answers.metrics()) {
             case Reply.NoAnswer none -> Optional.of(none.why());

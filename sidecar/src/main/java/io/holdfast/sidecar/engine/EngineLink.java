@@ -16,7 +16,6 @@ import io.holdfast.core.hold.Released;
 import io.holdfast.core.pin.EngineIdentity;
 import io.holdfast.core.pin.Ledger;
 import io.holdfast.core.pin.PinsView;
-import io.holdfast.core.reading.Reading;
 import io.holdfast.embed.ledger.FileLedgerStore;
 import io.holdfast.events.BlockNaming;
 import io.holdfast.events.Subscription;
@@ -36,10 +35,8 @@ import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -49,6 +46,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
@@ -66,11 +64,11 @@ import org.slf4j.LoggerFactory;
 public final class EngineLink implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(EngineLink.class);
     private static final int LEAVE_SECONDS = 2;
-    private static final String PAUSE = "everything was let go by one call; only resume lifts that";
+    private static final int OUTCOME_SECONDS = 2;
+    private static final String PAUSE = "everything was released by one call; only resume ends the pause";
 
     private volatile EngineConfig config;
     private final FileLedgerStore store;
-    private final StrayLedgers strays;
     private final Ledger ledger;
     private final EngineLock lock;
     private final EngineProbe probe;
@@ -86,6 +84,7 @@ public final class EngineLink implements AutoCloseable {
     private final HoldFile holdFile;
     private final LastingHolds lasting;
     private final LearnedSnapshots snapshots;
+    private final EngineReport report;
     private final boolean showText;
     private final EventThread thread;
     private final Executor executor;
@@ -114,7 +113,6 @@ public final class EngineLink implements AutoCloseable {
         this.config = config;
         this.store = store;
         this.holdFile = holdFile;
-        this.strays = strays;
         this.http = http;
         this.thread = thread;
         this.showText = shared.showText();
@@ -185,7 +183,8 @@ public final class EngineLink implements AutoCloseable {
                 shared.clock(),
                 shared.seams().wall(),
                 shared.executor());
-        leftAlone().ifPresent(sentence -> LOG.warn("Engine {}: {}.", config.id(), sentence));
+        this.report = new EngineReport(this, events, binding, strays, store, ledger, lasting, snapshots);
+        report.leftAlone().ifPresent(sentence -> LOG.warn("Engine {}: {}.", config.id(), sentence));
     }
 
     /**
@@ -325,7 +324,7 @@ public final class EngineLink implements AutoCloseable {
         Optional<String> pending = emergency.pending(hold.id());
         return hold.abandoned(
                 pending.isPresent(),
-                "let go of after a fault of the sidecar (" + why + ")"
+                "released after a fault of the sidecar (" + why + ")"
                         + pending.map(what -> "; " + what).orElse(""));
     }
 
@@ -333,7 +332,7 @@ public final class EngineLink implements AutoCloseable {
         return holds().stream().filter(hold -> hold.id() == id).findFirst();
     }
 
-    private long blockTokens() {
+    long blockTokens() {
         return (long) view().readings().blockTokens().number().orElse(0);
     }
 
@@ -371,7 +370,11 @@ public final class EngineLink implements AutoCloseable {
     /** Tells the log what has changed since the last look. */
     public void tellNews() {
         news.look(new EngineNews.Seen(
-                silence(), backend.name(), capabilities(), view().automatic().on(), unreadiness()));
+                report.silence(),
+                backend.name(),
+                capabilities(),
+                view().automatic().on(),
+                report.unreadiness()));
         news.evicted(view().evictions(), view().readings().blockTokens().number());
         log.look(holds());
     }
@@ -381,18 +384,60 @@ public final class EngineLink implements AutoCloseable {
         return fault().isEmpty() ? snapshots.last() : CompletableFuture.completedFuture(null);
     }
 
-    /** Asks for a hold; turned away while everything is let go of. */
-    public CompletionStage<HoldView> hold(HoldRequest request) {
-        Optional<ApiError> refusal = takesNone();
-        if (refusal.isPresent()) {
-            return CompletableFuture.failedFuture(refusal.get());
+    /**
+     * A hold as it is answered.
+     *
+     * @param written whether it would outlive this process, where that is wanted
+     */
+    public record Held(HoldView hold, boolean written) {}
+
+    /**
+     * Requests a hold and keeps it; refused while everything is released. A hold without an outcome in time is
+     * withdrawn, since its caller does not know its number.
+     *
+     * @param source what it was requested by
+     * @param taken run when the controller took the request, or refused it: until then it waits in a queue
+     */
+    public CompletionStage<Held> hold(HoldRequest request, PrefixSource source, Runnable taken) {
+        CompletableFuture<HoldView> outcome = takesNone()
+                .map(CompletableFuture::<HoldView>failedFuture)
+                .orElseGet(() -> controller.request(request).toCompletableFuture());
+        return outcome.whenComplete((hold, refusal) -> {
+                    taken.run();
+                    if (hold != null && hold.state() == HoldState.RELEASED) {
+                        log.refused(hold);
+                    }
+                })
+                // What is timed out is the copy, so that a late outcome is heard above all the same.
+                .copy()
+                .orTimeout(OUTCOME_SECONDS, TimeUnit.SECONDS)
+                .exceptionallyCompose(failure -> failure instanceof TimeoutException
+                        ? withdrawn(outcome, request)
+                        : CompletableFuture.failedFuture(failure))
+                .thenCompose(hold -> kept(hold, source, request));
+    }
+
+    private CompletableFuture<HoldView> withdrawn(CompletableFuture<HoldView> outcome, HoldRequest request) {
+        // A requester with a name need not know the number: it asks again, and may have had a part in it before.
+        if (request.requester().isEmpty()) {
+            CompletionStage<?> _ = outcome.thenCompose(hold -> release(hold.id()));
         }
-        return controller.request(request).thenApply(hold -> {
-            if (hold.state() == HoldState.RELEASED) {
-                log.refused(hold);
-            }
-            return hold;
-        });
+        return CompletableFuture.failedFuture(new ApiError(
+                503,
+                "The engine gave no outcome within " + OUTCOME_SECONDS
+                        + " s, so the hold is withdrawn; ask again when the engine answers."));
+    }
+
+    /** A hold that is not refused is answered when it would outlive this process, or is known not to. */
+    private CompletionStage<Held> kept(HoldView hold, PrefixSource source, HoldRequest request) {
+        if (hold.state() == HoldState.RELEASED) {
+            return CompletableFuture.completedFuture(new Held(hold, true));
+        }
+        return lasting.keep(hold, source, request)
+                .toCompletableFuture()
+                .completeOnTimeout(false, OUTCOME_SECONDS, TimeUnit.SECONDS)
+                .exceptionally(failure -> false)
+                .thenApply(written -> new Held(hold, written));
     }
 
     private Optional<ApiError> takesNone() {
@@ -490,7 +535,7 @@ public final class EngineLink implements AutoCloseable {
 
     /** Holds nothing new and keeps what is held, before {@link #resume}; answered with whether it was not paused before. */
     public CompletionStage<Boolean> keepHolding() {
-        return inOffice(() -> controller.keepHolding("asked for by one call; only resume lifts that"));
+        return inOffice(() -> controller.keepHolding("requested by one call; only resume ends the pause"));
     }
 
     /** Decides and does not act, or acts again; answered with whether that was not so before. */
@@ -593,95 +638,6 @@ public final class EngineLink implements AutoCloseable {
         return prefixes;
     }
 
-    /** Why the engine cannot be looked after now, one reason each; empty when it can. */
-    public List<String> unreadiness() {
-        List<String> reasons = new ArrayList<>();
-        if (!fault().isEmpty()) {
-            reasons.add(fault());
-        }
-        if (limit.isEmpty()) {
-            events.trouble().ifPresent(reasons::add);
-        }
-        if (capabilities().isEmpty()) {
-            reasons.add("what its backend " + backend.name() + " can do is not known: "
-                    + (view().readings().runningRequests() instanceof Reading.Unknown unknown
-                            ? unknown.why()
-                            : "the engine has not answered that yet"));
-        }
-        if (binding.engine().isEmpty()) {
-            reasons.add("which engine it is is not known: " + binding.silence());
-        }
-        // Whatever a person has to mend.
-        binding.foreignPins()
-                .or(this::leftAlone)
-                .or(() -> view().pins().trouble())
-                .ifPresent(reasons::add);
-        binding.engine().flatMap(strays::of).ifPresent(reasons::add);
-        store.unwritable().ifPresent(reasons::add);
-        PinsView pins = pins();
-        if (pins.leftovers() > 0) {
-            reasons.add(pins.leftovers() + " pins of an earlier run are not released yet");
-        }
-        if (pins.refused() > 0) {
-            reasons.add(
-                    pins.refused() + " pins cannot be released, since the engine refuses the unpin: its log line says"
-                            + " why, a key as a rule");
-        }
-        return reasons;
-    }
-
-    /** Why its numbers are not known; absent where they are. */
-    private Optional<String> silence() {
-        return view().readings().runningRequests() instanceof Reading.Unknown unknown
-                ? Optional.of(unknown.why())
-                : Optional.empty();
-    }
-
-    /** What a person should know of an engine that is looked after all the same. */
-    public List<String> notes() {
-        List<String> notes = new ArrayList<>();
-        limit.ifPresent(its -> {
-            notes.add(EngineLimit.NO_EVENTS);
-            its.note().ifPresent(notes::add);
-        });
-        capabilities()
-                .filter(found -> !found.canPin())
-                .ifPresent(found -> notes.add("follows, cannot hold: " + found.shortly()));
-        capabilities().flatMap(_ -> silence()).ifPresent(why -> notes.add("its numbers are not known: " + why));
-        notes.add(view().automatic().why());
-        view().paused().ifPresent(notes::add);
-        if (view().dryRun()) {
-            notes.add("decides, and asks the engine for nothing: dry run, switched on through the API");
-        }
-        view().alarms().forEach(alarm -> notes.add(alarm.sentence()));
-        notes.addAll(lasting.notes());
-        snapshots.note().ifPresent(notes::add);
-        PinsView pins = pins();
-        if (pins.unsure() > 0) {
-            notes.add(pins.unsure() + " pins may still be there: a call about them had no clear answer");
-        }
-        if (pins.kept() > 0) {
-            notes.add(pins.kept() + " pins stay: an unpin could hurt the engine");
-        }
-        unreleasable().ifPresent(notes::add);
-        return notes;
-    }
-
-    /** What is protected for nobody and cannot be taken back; absent where there is none. */
-    public Optional<String> unreleasable() {
-        long tokens = unreleasableTokens();
-        return tokens == 0
-                ? Optional.empty()
-                : Optional.of(String.format(
-                        Locale.ROOT,
-                        pins().runningOut() > 0
-                                ? "%,d tokens cannot be released before their time has run out, so they count until"
-                                        + " then"
-                                : "%,d tokens cannot be released: the engine has no call that takes them back, so they"
-                                        + " count until it evicts them, clears its cache or restarts",
-                        tokens));
-    }
-
     /** Whether what is left of a hold that was released ends by itself, so that no ledger keeps it. */
     public boolean endsByItself(long holdId) {
         return backend.traits().endsInTime()
@@ -702,24 +658,6 @@ public final class EngineLink implements AutoCloseable {
         return pins().unreleasableBlocks() * blockTokens();
     }
 
-    /** What a dry run does not touch; absent where there is nothing, or where it is no dry run. */
-    private Optional<String> leftAlone() {
-        int pins = config.dryRun() ? ledger.outstanding().size() : 0;
-        if (pins == 0) {
-            return Optional.empty();
-        }
-        String backends = String.join(
-                " and ",
-                ledger.outstanding().stream()
-                        .map(entry -> entry.backend())
-                        .distinct()
-                        .toList());
-        return Optional.of(
-                pins + " pins of " + backends + " of an earlier run are left alone by dry_run: start once with"
-                        + " backend: " + backends
-                        + ", so that they are released, or counted where that cannot be, and then with dry_run");
-    }
-
     /** Logs what the guard has begun to tell since the last look, each kind once until it is over. */
     private void logAlarms() {
         Set<AlarmKind> now = EnumSet.noneOf(AlarmKind.class);
@@ -731,16 +669,19 @@ public final class EngineLink implements AutoCloseable {
         logged.set(now);
     }
 
-    /** State of the event stream, as JSON. */
-    public JsonObject heard() {
-        return limit.isEmpty()
-                ? events.json()
-                : new JsonObject().put("connected", false).put("why", EngineLimit.NO_EVENTS);
+    /** Reason why no events are heard; absent where they are. */
+    public Optional<String> deafness() {
+        return limit.isPresent() ? Optional.of(EngineLimit.NO_EVENTS) : events.unsubscribed();
     }
 
     /** State of what was learned and kept, as JSON. */
     public JsonObject learned() {
         return snapshots.json();
+    }
+
+    /** Sentences for people about this engine. */
+    public EngineReport report() {
+        return report;
     }
 
     /** State of the guards of our calls to the engine. */

@@ -141,8 +141,8 @@ final class EngineNews {
                 + (seen.automatic
                         ? " Automatic holds are on for this engine (" + seen.backendName
                                 + "); automaticHolds: false switches them off."
-                        : " Automatic holds are off for this engine, so only what is asked for is held; automaticHolds:"
-                                + " true switches them on.");
+                        : " Automatic holds are off for this engine, so only requested prefixes are held;"
+                                + " automaticHolds: true switches them on.");
     }
 
     /**

@@ -6,8 +6,6 @@ import io.holdfast.events.EventSource;
 import io.holdfast.events.KvEventLoop;
 import io.holdfast.events.Subscription;
 import io.holdfast.sidecar.engine.EngineFamily.Events;
-import io.vertx.core.json.JsonArray;
-import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -157,35 +155,8 @@ public final class EventSubscriptions {
                 .map(deaf -> "its events do not answer at " + deaf.endpoint());
     }
 
-    JsonObject json() {
-        List<Subscription> now = subscriptions();
-        JsonObject events =
-                now.isEmpty() ? new JsonObject().put("connected", false).put("why", unknown) : json(now.getFirst());
-        if (now.size() > 1) {
-            JsonArray ranks = new JsonArray();
-            now.forEach(each -> ranks.add(json(each).put("rank", each.rank())));
-            events.put("connected", now.stream().allMatch(Subscription::connected))
-                    .put("ranks", ranks);
-        }
-        return events;
-    }
-
-    private static JsonObject json(Subscription wire) {
-        JsonObject events = new JsonObject()
-                .put("endpoint", wire.endpoint())
-                .put("connected", wire.connected())
-                .put("received", wire.received())
-                .put("refused", wire.refused())
-                .put("unknownEvents", wire.unknownEvents())
-                .put("duplicates", wire.duplicates())
-                .put("fullRounds", wire.fullRounds());
-        wire.replayEndpoint()
-                .ifPresent(endpoint -> events.put("replayEndpoint", endpoint)
-                        .put("replays", wire.replays())
-                        .put("failedReplays", wire.failedReplays())
-                        .put("replayedBatches", wire.replayedBatches()));
-        wire.lastReplayFailure().ifPresent(sentence -> events.put("lastReplayFailure", sentence));
-        wire.lastRefusal().ifPresent(sentence -> events.put("lastRefusal", sentence));
-        return events;
+    /** Reason why nothing is subscribed to; absent where something is. */
+    Optional<String> unsubscribed() {
+        return followed.isEmpty() ? Optional.of(unknown) : Optional.empty();
     }
 }

@@ -47,8 +47,8 @@ public final class EventThread implements AutoCloseable {
 
     private static final int MOST_DOUBLINGS = 5;
     private static final String HANGS =
-            "the event thread hangs, so everything is let go of; engines are followed anew when"
-                    + " it comes round again, and if it does not, restart the sidecar and report this";
+            "the event thread hangs, so every pin is released; engines are followed again when it comes round"
+                    + " again, and if it does not, restart the sidecar and report this";
 
     private final KvEventLoop loop;
     private final LongSupplier clock;

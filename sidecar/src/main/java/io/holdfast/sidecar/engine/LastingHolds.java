@@ -85,7 +85,7 @@ public final class LastingHolds {
     private static final Lease DECLARED_LEASE = Lease.absolute(Lease.LONGEST);
     private static final int MOST_UNNAMED = 256;
     private static final int MOST_CHARACTERS = 8 << 20;
-    private static final String RESTARTED = "asked for before the sidecar was started again";
+    private static final String RESTARTED = "requested before the sidecar was started again";
     private static final Duration ANSWER = Duration.ofSeconds(90);
     private static final Duration AGAIN = Duration.ofSeconds(1);
     private static final Duration REFUSED_AGAIN = Duration.ofMinutes(1);
@@ -304,7 +304,7 @@ public final class LastingHolds {
         waits.remove(unnamed.id());
         boolean _ = write(named);
         active.remove(named.id());
-        restore(named, "asked for before the engine had shown how it names its blocks");
+        restore(named, "requested before the engine had shown how it names its blocks");
     }
 
     /**
@@ -609,7 +609,7 @@ public final class LastingHolds {
             } else if (foreign && active.remove(hold.id())) {
                 controller.release(
                         hold.id(),
-                        "it was asked for while the engine served "
+                        "it was requested while the engine served "
                                 + hold.model().orElseThrow() + ", and it serves " + model.orElseThrow()
                                 + " now: ask for it again");
             } else if (!foreign && !hold.declared() && !active.contains(hold.id())) {
@@ -699,7 +699,7 @@ public final class LastingHolds {
     private synchronized void trouble(DeclaredHold declared, String sentence, Duration pause) {
         notBefore.put(declared.name(), wall.instant().plus(pause));
         if (!sentence.equals(troubles.put(declared.name(), sentence))) {
-            LOG.warn("Engine {}: the declared hold {} is not asked for: {}", config.id(), declared.name(), sentence);
+            LOG.warn("Engine {}: the declared hold {} is not requested: {}", config.id(), declared.name(), sentence);
         }
     }
 
@@ -714,7 +714,7 @@ public final class LastingHolds {
         if (asleep > 0) {
             all.add(asleep + " kept holds are of a model that the engine does not serve, and wait for it");
         }
-        troubles.forEach((name, why) -> all.add("the declared hold " + name + " is not asked for yet: " + why));
+        troubles.forEach((name, why) -> all.add("the declared hold " + name + " is not requested yet: " + why));
         notes = all;
     }
 }

@@ -78,7 +78,7 @@ final class VllmFamily implements EngineFamily {
             @Override
             public CompletionStage<Events> events() {
                 return CompletableFuture.completedFuture(new Events.Unknown(
-                        "A vLLM engine does not tell where it publishes: write its events endpoint into the"
+                        "A vLLM engine does not report where it publishes: write its events endpoint into the"
                                 + " configuration (engines.ID.events)."));
             }
 

@@ -80,8 +80,8 @@ final class Discovery {
                                     >= config.grace().toNanos());
             long gone = seen.keySet().stream().filter(id -> !there.contains(id)).count();
             if (gone > 0) {
-                said.add("discovery: " + dns.name() + " does not give " + gone
-                        + " of its engines any more; they are let go of when that has lasted "
+                said.add("discovery: " + dns.name() + " no longer lists " + gone
+                        + " of its engines; they are released when this has lasted "
                         + config.grace().toSeconds() + " s");
             }
             if (passedOver > 0) {

@@ -289,7 +289,7 @@ final class Fleet {
         return hangs == 0
                 ? Optional.empty()
                 : Optional.of("the event thread was held up " + (hangs == 1 ? "once" : hangs + " times")
-                        + " since the start, and everything was let go of meanwhile; the machine is overloaded, or"
+                        + " since the start, and every pin was released meanwhile; the machine is overloaded, or"
                         + " report this");
     }
 
@@ -339,7 +339,7 @@ final class Fleet {
                         (answered ? "" : "engine " + link.id() + " did not answer within " + RELEASE_SECONDS + " s; ")
                                 + left + " pins of engine " + link.id() + " are still listed in its ledger in "
                                 + stateDirectory
-                                + ": holdfast ledger release lets go of them, or the next start that has the engine");
+                                + ": holdfast ledger release releases them, or the next start with this engine does");
             }
         }
         return problems;
@@ -350,7 +350,7 @@ final class Fleet {
         List<EngineLink> all = List.copyOf(links.values());
         if (!letGo(all)) {
             LOG.warn(
-                    "Not everything was let go of within {} s; the ledger keeps the rest for the next start.",
+                    "Not every pin was released within {} s; the ledger keeps the rest for the next start.",
                     RELEASE_SECONDS);
         }
     }
@@ -387,14 +387,13 @@ final class Fleet {
                         .thenAccept(done -> {
                             if (done.pending() > 0 && engine.endsByItself()) {
                                 LOG.info(
-                                        "Engine {}: what {} holds have pinned ends by itself when its time has run"
-                                                + " out.",
+                                        "Engine {}: the pins of {} holds end automatically when their time has"
+                                                + " run out.",
                                         engine.id(),
                                         done.pending());
                             } else if (done.pending() > 0) {
                                 LOG.warn(
-                                        "Engine {} did not let go of {} holds; the ledger keeps them for the next"
-                                                + " start.",
+                                        "Engine {} did not release {} holds; the ledger keeps them for the next start.",
                                         engine.id(),
                                         done.pending());
                             }

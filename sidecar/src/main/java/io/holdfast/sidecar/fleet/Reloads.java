@@ -185,7 +185,7 @@ public final class Reloads implements Operations, AutoCloseable {
     }
 
     private void said(String sentence) {
-        Optional<String> now = Optional.of("the configuration is not taken: "
+        Optional<String> now = Optional.of("the new configuration is rejected: "
                 + (sentence.endsWith(".") ? sentence.substring(0, sentence.length() - 1) : sentence));
         if (!now.equals(trouble)) {
             LOG.warn("Nothing is reloaded: {}", sentence);

@@ -75,8 +75,8 @@ final class EngineRoutes implements HttpApi.Routes {
         List<String> notes = new ArrayList<>();
         List<String> reasons = new ArrayList<>();
         engines.values().forEach(engine -> {
-            engine.unreadiness().forEach(reason -> reasons.add("engine " + engine.id() + ": " + reason));
-            engine.notes().forEach(note -> notes.add("engine " + engine.id() + ": " + note));
+            engine.report().unreadiness().forEach(reason -> reasons.add("engine " + engine.id() + ": " + reason));
+            engine.report().notes().forEach(note -> notes.add("engine " + engine.id() + ": " + note));
         });
         api.show(
                 context,

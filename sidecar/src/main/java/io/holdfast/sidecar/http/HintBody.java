@@ -15,7 +15,7 @@ import java.util.Optional;
  *
  * @param requester empty where the body names none
  */
-record HintBody(PrefixSource source, Hint says, String requester) {
+record HintBody(PrefixSource source, Hint says, String requester) implements HttpApi.PrefixBody {
     private static final String WORDS = "write used, goes_on or over";
 
     /**
@@ -38,8 +38,8 @@ record HintBody(PrefixSource source, Hint says, String requester) {
         PrefixSource source = prefix.source();
         Hint hint = said.hint.orElseThrow(() -> badRequest("says is missing; " + WORDS + "."));
         if (hint == Hint.OVER && who.requester().isEmpty()) {
-            throw badRequest("requester is missing; what is over ends what its requester asked for, and a hold that was"
-                    + " asked for without one is released by its number.");
+            throw badRequest("requester is missing; \"over\" ends what its requester requested, and a hold"
+                    + " without a requester is released by its number.");
         }
         return new HintBody(source, hint, who.requester().orElse(""));
     }

@@ -11,7 +11,7 @@ import java.time.Duration;
 import java.util.Optional;
 
 /** The body of a request for a hold: which prefix, how long, how urgently and for whom. */
-final class HoldBody {
+final class HoldBody implements HttpApi.PrefixBody {
     static final Duration LONGEST_LEASE = Duration.ofHours(24);
 
     private final PrefixSource source;
@@ -28,11 +28,13 @@ final class HoldBody {
         this.requester = requester;
     }
 
-    PrefixSource source() {
+    @Override
+    public PrefixSource source() {
         return source;
     }
 
-    Lease lease() {
+    @Override
+    public Lease lease() {
         return lease;
     }
 

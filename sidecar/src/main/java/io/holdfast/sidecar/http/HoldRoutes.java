@@ -1,6 +1,5 @@
 package io.holdfast.sidecar.http;
 
-import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.hold.Released;
@@ -9,6 +8,7 @@ import io.holdfast.sidecar.config.ConfigException;
 import io.holdfast.sidecar.engine.EngineLink;
 import io.holdfast.sidecar.engine.EventThread;
 import io.holdfast.sidecar.engine.PrefixResolver.Resolved;
+import io.holdfast.sidecar.http.HttpApi.Asked;
 import io.holdfast.sidecar.view.ApiJson;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
@@ -16,7 +16,6 @@ import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.CompletionStage;
 import java.util.function.BooleanSupplier;
 
 /** The API's routes about holds: asked for, shown, released. */
@@ -24,6 +23,8 @@ final class HoldRoutes implements HttpApi.Routes {
     private static final String HOLDS = "/api/v1/engines/:engine/holds";
     /** Longer than a controller that hangs may stay in office. */
     private static final int UNPIN_SECONDS = 20;
+    /** Longer than the engine's link takes for an outcome and the disk together. */
+    private static final int HELD_SECONDS = 3 * HttpApi.OUTCOME_SECONDS;
 
     private final HttpApi api;
     private final Access access;
@@ -39,7 +40,7 @@ final class HoldRoutes implements HttpApi.Routes {
 
     @Override
     public void addTo(Router router) {
-        router.post(HOLDS).handler(this::hold);
+        router.post(HOLDS).handler(this::refuseWhileClosing).handler(api.onPrefix(HoldBody::parse, this::hold));
         router.get(HOLDS).handler(this::listHolds);
         router.delete(HOLDS).handler(this::releaseAll);
         router.get(HOLDS + "/:hold").handler(this::showHold);
@@ -84,95 +85,66 @@ final class HoldRoutes implements HttpApi.Routes {
         api.reply(context, 200, ApiJson.hold(engine, hold, access.mayAct(context.request())));
     }
 
-    private void hold(RoutingContext context) {
-        EngineLink engine = api.engine(context);
+    private void refuseWhileClosing(RoutingContext context) {
         if (closing.getAsBoolean()) {
             throw new ApiError(503, "The sidecar is shutting down; ask the next one.");
         }
-        HttpApi.requireJson(context.request());
-        api.body(context).onSuccess(body -> hold(context, engine, body)).onFailure(context::fail);
+        context.next();
     }
 
-    private void hold(RoutingContext context, EngineLink engine, RequestBodies.Body body) {
-        api.work(() -> HoldBody.parse(body.bytes(), engine.mostBlocks()))
-                .compose(asked -> api.resolved(engine, asked.source(), asked.lease())
-                        .compose(
-                                resolved -> {
-                                    body.becomes((long) resolved.request().blocks() * Long.BYTES);
-                                    return firstOutcome(engine, asked.asked(resolved.request()), body)
-                                            .compose(hold -> kept(engine, hold, asked, resolved)
-                                                    .onSuccess(json -> replyHeld(context, engine, hold, json)));
-                                },
-                                refused -> refused instanceof ApiError error && error.yet()
-                                        ? waits(context, engine, asked, error, body)
-                                        : Future.failedFuture(refused)))
-                .onFailure(refused -> body.close())
-                .onFailure(context::fail);
+    private Future<?> hold(Asked<HoldBody> asked) {
+        return asked.resolved()
+                .compose(
+                        resolved -> hold(asked, resolved),
+                        refused -> refused instanceof ApiError error && error.yet()
+                                ? waits(asked, error)
+                                : Future.failedFuture(refused));
+    }
+
+    private Future<HoldView> hold(Asked<HoldBody> asked, Resolved resolved) {
+        // Until the controller took it the request is in a queue, and its blocks count in place of the body.
+        asked.body().becomes((long) resolved.request().blocks() * Long.BYTES);
+        EngineLink engine = asked.engine();
+        HoldBody said = asked.said();
+        return api.await(
+                        engine.hold(said.asked(resolved.request()), said.source(), asked.body()::close),
+                        HELD_SECONDS,
+                        HttpApi.controllerSilent(engine))
+                .map(held -> {
+                    JsonObject json = ApiJson.hold(engine.id(), held.hold(), true);
+                    resolved.droppedTokens().ifPresent(dropped -> json.put("droppedTokens", dropped));
+                    if (said.lease().refreshOnHit()) {
+                        HttpApi.note(json, LeaseRoutes.UNSEEN);
+                    }
+                    if (!held.written()) {
+                        HttpApi.note(json, LeaseRoutes.NOT_WRITTEN);
+                    }
+                    return replyHeld(asked, held.hold(), json);
+                });
     }
 
     /** Answers a hold that cannot be resolved yet: it waits with the reason, and is met as soon as it can be. */
-    private Future<JsonObject> waits(
-            RoutingContext context, EngineLink engine, HoldBody asked, ApiError why, RequestBodies.Body body) {
+    private Future<HoldView> waits(Asked<HoldBody> asked, ApiError why) {
+        EngineLink engine = asked.engine();
         return api.await(
-                        engine.holdUnnamed(asked.source(), asked.wish(), why),
+                        engine.holdUnnamed(asked.said().source(), asked.said().wish(), why),
                         HttpApi.OUTCOME_SECONDS,
                         HttpApi.controllerSilent(engine))
-                .map(hold -> {
-                    body.close();
-                    JsonObject json = ApiJson.hold(engine.id(), hold, true);
-                    replyHeld(context, engine, hold, json);
-                    return json;
-                });
+                .map(hold -> replyHeld(asked, hold, ApiJson.hold(engine.id(), hold, true)));
     }
 
-    /** A hold that is not refused is answered when it would outlive this process, or is known not to. */
-    private Future<JsonObject> kept(EngineLink engine, HoldView hold, HoldBody asked, Resolved resolved) {
-        JsonObject json = ApiJson.hold(engine.id(), hold, true);
-        resolved.droppedTokens().ifPresent(dropped -> json.put("droppedTokens", dropped));
-        if (asked.lease().refreshOnHit()) {
-            json.put("note", LeaseRoutes.UNSEEN);
-        }
-        return hold.state() == HoldState.RELEASED
-                ? Future.succeededFuture(json)
-                : api.await(
-                                engine.lasting().keep(hold, asked.source(), asked.asked(resolved.request())),
-                                HttpApi.OUTCOME_SECONDS,
-                                "The state directory is not written in time.")
-                        .otherwise(false)
-                        .map(written -> written ? json : HttpApi.note(json, LeaseRoutes.NOT_WRITTEN));
-    }
-
-    /** The caller of a hold that comes too late does not know its id, so nothing may be left of it. */
-    private Future<HoldView> firstOutcome(EngineLink engine, HoldRequest request, RequestBodies.Body body) {
-        CompletionStage<HoldView> outcome = engine.hold(request);
-        // Until the controller took it the request is in a queue, and counts.
-        outcome.whenComplete((hold, refusal) -> body.close());
-        return api.await(
-                        outcome,
-                        HttpApi.OUTCOME_SECONDS,
-                        "The engine gave no outcome within " + HttpApi.OUTCOME_SECONDS
-                                + " s, so the hold is withdrawn; ask again when the engine answers.")
-                .onFailure(late -> {
-                    // Who has a name need not know the id: it asks again, and may have had a part in it before.
-                    if (request.requester().isEmpty()) {
-                        outcome.thenCompose(hold -> engine.release(hold.id()));
-                    }
-                });
-    }
-
-    private void replyHeld(RoutingContext context, EngineLink engine, HoldView hold, JsonObject json) {
+    private HoldView replyHeld(Asked<HoldBody> asked, HoldView hold, JsonObject json) {
+        RoutingContext context = asked.context();
+        String location = locationOf(asked.engine(), hold);
         switch (hold.state()) {
             case RELEASED, EXPIRING ->
-                api.refuse(
-                        context,
-                        409,
-                        sentence(hold.reason()),
-                        new JsonObject().put("instance", locationOf(engine, hold)));
+                api.refuse(context, 409, sentence(hold.reason()), new JsonObject().put("instance", location));
             case REQUESTED, HELD, LOST -> {
-                context.response().putHeader("location", locationOf(engine, hold));
+                context.response().putHeader("location", location);
                 api.reply(context, hold.timesAsked() == 1 ? 201 : 200, json);
             }
         }
+        return hold;
     }
 
     private void release(RoutingContext context) {
@@ -205,16 +177,16 @@ final class HoldRoutes implements HttpApi.Routes {
     /** The hold's own reason says whether its unpin is repeated; there are unpins that never are. */
     private static String refused(EngineLink engine, HoldView hold) {
         return "Hold " + hold.id() + " is not released (" + hold.reason() + "); "
-                + (engine.endsByItself(hold.id()) ? "it ends by itself." : "the ledger keeps it until it is.");
+                + (engine.endsByItself(hold.id()) ? "it ends automatically." : "the ledger keeps it until it is.");
     }
 
     /** Returns the sentence for an unpin without an answer: the controller repeats it while it runs. */
     private String unanswered(EngineLink engine) {
         String fault = thread.fault(engine.controller());
         return fault.isEmpty()
-                ? "The engine has not let go within " + UNPIN_SECONDS + " s; it is asked again until it does."
-                : "The engine has not let go within " + UNPIN_SECONDS + " s and is not asked again (" + fault
-                        + "); the ledger keeps what is pinned for the next start.";
+                ? "The engine has not released it within " + UNPIN_SECONDS + " s; it is asked again until it does."
+                : "The engine has not released it within " + UNPIN_SECONDS + " s and is not asked again (" + fault
+                        + "); the ledger keeps the pin for the next start.";
     }
 
     private void releaseAll(RoutingContext context) {
@@ -253,7 +225,7 @@ final class HoldRoutes implements HttpApi.Routes {
         if (!pauseWritten) {
             body.put("note", "The pause is not in the ledger yet, so that a restart of the sidecar would end it.");
         }
-        engine.unreleasable().ifPresent(why -> body.put("unreleasable", why + "."));
+        engine.report().unreleasable().ifPresent(why -> body.put("unreleasable", why + "."));
         if (done.pending() > 0) {
             api.refuse(
                     context,

@@ -15,6 +15,7 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.netty.handler.codec.http.TooLongHttpHeaderException;
 import io.netty.handler.codec.http.TooLongHttpLineException;
 import io.vertx.core.Future;
+import io.vertx.core.Handler;
 import io.vertx.core.Vertx;
 import io.vertx.core.WorkerExecutor;
 import io.vertx.core.buffer.Buffer;
@@ -39,7 +40,9 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.BiFunction;
 import java.util.function.BooleanSupplier;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
@@ -286,6 +289,36 @@ public final class HttpApi implements AutoCloseable {
     /** Builds a large answer away from the event loop. */
     void show(RoutingContext context, String type, Callable<Buffer> text) {
         work(text).onSuccess(made -> send(context, 200, type, made)).onFailure(context::fail);
+    }
+
+    /** A body that names a prefix, and how long it is to be held where that matters. */
+    @FunctionalInterface
+    interface PrefixBody {
+        PrefixSource source();
+
+        default Lease lease() {
+            return Lease.absolute(Lease.LONGEST);
+        }
+    }
+
+    /** A call about a prefix: its body as it was read, and the blocks that the engine has for it. */
+    record Asked<T extends PrefixBody>(
+            RoutingContext context, EngineLink engine, T said, Future<Resolved> resolved, RequestBodies.Body body) {}
+
+    /** Returns a route that reads a body and has the engine name the blocks of its prefix before it acts. */
+    <T extends PrefixBody> Handler<RoutingContext> onPrefix(
+            BiFunction<byte[], Integer, T> parse, Function<Asked<T>, Future<?>> act) {
+        return context -> {
+            EngineLink engine = engine(context);
+            requireJson(context.request());
+            body(context)
+                    .onSuccess(body -> work(() -> parse.apply(body.bytes(), engine.mostBlocks()))
+                            .compose(said -> act.apply(new Asked<>(
+                                    context, engine, said, resolved(engine, said.source(), said.lease()), body)))
+                            .onComplete(done -> body.close())
+                            .onFailure(context::fail))
+                    .onFailure(context::fail);
+        };
     }
 
     Future<Resolved> resolved(EngineLink engine, PrefixSource source, Lease lease) {

@@ -8,9 +8,9 @@ import io.holdfast.core.hold.HoldOrigin;
 import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.hold.HoldView;
-import io.holdfast.core.hold.Lease;
 import io.holdfast.sidecar.config.ApiError;
 import io.holdfast.sidecar.engine.EngineLink;
+import io.holdfast.sidecar.http.HttpApi.Asked;
 import io.holdfast.sidecar.view.ApiJson;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
@@ -27,8 +27,8 @@ final class LeaseRoutes implements HttpApi.Routes {
     static final String NOT_WRITTEN =
             "It is not in the state directory, so that a restart of the sidecar would end it; its log says why.";
     static final String UNSEEN =
-            "Requests that store something prolong it; one whose whole prompt is in the cache stores nothing and is not"
-                    + " seen, so whoever sends it can report it by POST …/hints.";
+            "Only requests that store something are seen and prolong it. A request whose whole prompt is in the"
+                    + " cache stores nothing; its sender can report it by POST …/hints.";
 
     private final HttpApi api;
 
@@ -39,7 +39,7 @@ final class LeaseRoutes implements HttpApi.Routes {
     @Override
     public void addTo(Router router) {
         router.patch("/api/v1/engines/:engine/holds/:hold").handler(this::extend);
-        router.post("/api/v1/engines/:engine/hints").handler(this::hint);
+        router.post("/api/v1/engines/:engine/hints").handler(api.onPrefix(HintBody::parse, this::hint));
     }
 
     /** For how long a hold is to run from now, for one of its requesters or for all. */
@@ -117,16 +117,9 @@ final class LeaseRoutes implements HttpApi.Routes {
                 .otherwise(false);
     }
 
-    private void hint(RoutingContext context) {
-        EngineLink engine = api.engine(context);
-        HttpApi.requireJson(context.request());
-        api.body(context)
-                .onSuccess(body -> api.work(() -> HintBody.parse(body.bytes(), engine.mostBlocks()))
-                        .compose(said -> api.resolved(engine, said.source(), Lease.absolute(Lease.LONGEST))
-                                .compose(resolved -> hint(context, engine, said, resolved.request())))
-                        .onComplete(done -> body.close())
-                        .onFailure(context::fail))
-                .onFailure(context::fail);
+    private Future<?> hint(Asked<HintBody> asked) {
+        return asked.resolved()
+                .compose(resolved -> hint(asked.context(), asked.engine(), asked.said(), resolved.request()));
     }
 
     private Future<?> hint(RoutingContext context, EngineLink engine, HintBody said, HoldRequest prefix) {

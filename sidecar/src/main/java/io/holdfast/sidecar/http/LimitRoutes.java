@@ -83,7 +83,7 @@ final class LimitRoutes implements HttpApi.Routes {
         OptionalLong[] found = {OptionalLong.empty()};
         PrefixFields.each(body, "{\"limit\":\"8G\"}", (field, json) -> {
             if (!field.equals("limit")) {
-                throw badRequest("The field " + shown(field) + " is unknown; what can be asked for is limit.");
+                throw badRequest("The field " + shown(field) + " is unknown; the only field is limit.");
             }
             found[0] = OptionalLong.of(size(json));
         });

@@ -3,10 +3,10 @@ package io.holdfast.sidecar.http;
 import static io.holdfast.sidecar.config.ApiError.badRequest;
 import static io.holdfast.sidecar.config.ConfigException.shown;
 
-import io.holdfast.core.hold.Lease;
 import io.holdfast.sidecar.config.PrefixSource;
 import io.holdfast.sidecar.engine.EngineLink;
-import io.holdfast.sidecar.engine.PrefixResolver;
+import io.holdfast.sidecar.http.HttpApi.Asked;
+import io.holdfast.sidecar.http.HttpApi.PrefixBody;
 import io.holdfast.sidecar.view.ApiJson;
 import io.vertx.core.Future;
 import io.vertx.ext.web.Router;
@@ -25,7 +25,7 @@ final class PrefixRoutes implements HttpApi.Routes {
     @Override
     public void addTo(Router router) {
         router.get("/api/v1/engines/:engine/prefixes").handler(this::list);
-        router.post("/api/v1/engines/:engine/explain").handler(this::explain);
+        router.post("/api/v1/engines/:engine/explain").handler(api.onPrefix(PrefixRoutes::asked, this::explain));
     }
 
     private void list(RoutingContext context) {
@@ -38,20 +38,7 @@ final class PrefixRoutes implements HttpApi.Routes {
                 .onFailure(context::fail);
     }
 
-    /** Nothing is changed by it, but a prefix does not fit an address, and reasons are for those who may act. */
-    private void explain(RoutingContext context) {
-        EngineLink engine = api.engine(context);
-        HttpApi.requireJson(context.request());
-        api.body(context)
-                .onSuccess(body -> api.work(() -> asked(body.bytes(), engine.mostBlocks()))
-                        .compose(source -> api.resolved(engine, source, Lease.absolute(Lease.LONGEST)))
-                        .compose(resolved -> explain(context, engine, resolved))
-                        .onComplete(done -> body.close())
-                        .onFailure(context::fail))
-                .onFailure(context::fail);
-    }
-
-    private static PrefixSource asked(byte[] bytes, int mostBlocks) {
+    private static PrefixBody asked(byte[] bytes, int mostBlocks) {
         PrefixFields prefix = new PrefixFields(mostBlocks);
         PrefixFields.each(bytes, "{\"tokens\":[1,2,3]}", (field, json) -> {
             if (!prefix.take(field, json)) {
@@ -59,14 +46,18 @@ final class PrefixRoutes implements HttpApi.Routes {
                         + PrefixFields.WAYS + ".");
             }
         });
-        return prefix.source();
+        PrefixSource source = prefix.source();
+        return () -> source;
     }
 
-    private Future<?> explain(RoutingContext context, EngineLink engine, PrefixResolver.Resolved resolved) {
-        return api.await(
+    /** Nothing is changed by it, but a prefix does not fit an address, and reasons are for those who may act. */
+    private Future<?> explain(Asked<PrefixBody> asked) {
+        EngineLink engine = asked.engine();
+        return asked.resolved()
+                .compose(resolved -> api.await(
                         engine.controller().explain(resolved.request()),
                         HttpApi.OUTCOME_SECONDS,
-                        HttpApi.controllerSilent(engine))
-                .onSuccess(found -> api.reply(context, 200, ApiJson.explanation(found)));
+                        HttpApi.controllerSilent(engine)))
+                .onSuccess(found -> api.reply(asked.context(), 200, ApiJson.explanation(found)));
     }
 }

@@ -65,12 +65,12 @@ final class ProbeRoutes implements HttpApi.Routes {
         boolean mayRead = access.mayRead(context.request());
         List<String> notes = new ArrayList<>(mayRead ? operations.notes() : List.of());
         for (EngineLink engine : engines.values()) {
-            List<String> why = engine.unreadiness();
+            List<String> why = engine.report().unreadiness();
             if (mayRead) {
                 why.forEach(reason -> reasons.add("engine " + engine.id() + ": " + reason));
-                engine.notes().forEach(note -> notes.add("engine " + engine.id() + ": " + note));
+                engine.report().notes().forEach(note -> notes.add("engine " + engine.id() + ": " + note));
             } else if (!why.isEmpty()) {
-                reasons.add("an engine is not ready; whoever may read can read why");
+                reasons.add("an engine is not ready; callers who may read see why");
             }
         }
         operations
@@ -78,7 +78,7 @@ final class ProbeRoutes implements HttpApi.Routes {
                 .forEach((id, why) -> reasons.add(
                         mayRead
                                 ? "engine " + id + " is not looked after: " + why
-                                : "an engine is not ready; whoever may read can read why"));
+                                : "an engine is not ready; callers who may read see why"));
         JsonObject said = new JsonObject()
                 .put("ready", reasons.isEmpty())
                 .put("reasons", new JsonArray(reasons))

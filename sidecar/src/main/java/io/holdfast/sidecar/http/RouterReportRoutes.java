@@ -115,10 +115,7 @@ final class RouterReportRoutes implements HttpApi.Routes {
         JsonObject counts = new JsonObject().put("taken", taken.taken()).put("notTaken", taken.of() - taken.taken());
         if (taken.taken() == 0) {
             api.refuse(
-                    context,
-                    503,
-                    "None was taken, since as many wait as may; nothing is lost but what they would have told.",
-                    counts);
+                    context, 503, "No report was taken, since the queue is full. Only these reports are lost.", counts);
         } else {
             api.reply(context, 202, counts);
         }

@@ -81,8 +81,8 @@ final class SteeringRoutes implements HttpApi.Routes {
                                                 "note",
                                                 on
                                                         ? UNTIL_RESTART
-                                                                + " What was pinned is let go of; backend: dry_run in"
-                                                                + " the configuration lasts."
+                                                                + " Existing pins are released. To make it permanent,"
+                                                                + " write backend: dry_run in the configuration."
                                                         : "What waits is held with the next plan."))))
                 .onFailure(context::fail);
     }

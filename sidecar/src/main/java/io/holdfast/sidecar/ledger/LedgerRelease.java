@@ -21,7 +21,7 @@ public record LedgerRelease(
         Optional<String> mend,
         List<String> notes) {
     static final String NO_CALL =
-            "No call takes them back: they end when the engine evicts them or empties its cache, so flush it or restart"
+            "No call releases them: they end when the engine evicts them or empties its cache, so flush it or restart"
                     + " the engine to have it so at once.";
 
     public LedgerRelease {

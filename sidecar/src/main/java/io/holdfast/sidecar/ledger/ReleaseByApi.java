@@ -18,11 +18,11 @@ import java.util.function.Supplier;
 final class ReleaseByApi {
     private static final long LOOK_MILLIS = 100;
     private static final String AGAIN =
-            "The sidecar asks the engine on until it lets go; look again with holdfast ledger show, and see that the"
-                    + " engine answers.";
+            "The sidecar repeats the call until the engine releases the pin; check that the engine answers, and"
+                    + " look again with holdfast ledger show.";
     private static final String STAYS =
-            "What may not be asked for again is closed when the engine, at rest, shows that it is gone; to have it so"
-                    + " at once, flush the engine's cache or restart the engine.";
+            "A pin whose unpin may not be repeated is closed when the idle engine shows that it is gone; to close"
+                    + " it at once, flush the engine's cache or restart the engine.";
 
     private final SidecarCalls calls;
     private final Supplier<LedgerState> look;
@@ -89,7 +89,7 @@ final class ReleaseByApi {
         if (!pin.releasable()) {
             return EmergencyRelease.UNRELEASABLE;
         }
-        return !pin.note().isEmpty() ? pin.note() : trouble.orElse("the engine has not let go of it yet");
+        return !pin.note().isEmpty() ? pin.note() : trouble.orElse("the engine has not released it yet");
     }
 
     private static String mend(List<Pin> left, Optional<String> trouble) {
@@ -106,7 +106,7 @@ final class ReleaseByApi {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new SidecarException(
-                    "It was interrupted while the sidecar let go; look with holdfast ledger show.", e);
+                    "It was interrupted while the sidecar released pins; look with holdfast ledger show.", e);
         }
     }
 }

@@ -129,15 +129,15 @@ final class ReleaseByBackends implements AutoCloseable {
         for (Entry entry : ledger.outstanding()) {
             listed.add(FileLedgerStore.about(entry));
             left.add(new Left(
-                    StateDirectory.pin(entry, store), release.left(entry).orElse("it was let go of a moment ago")));
+                    StateDirectory.pin(entry, store), release.left(entry).orElse("it was released a moment ago")));
         }
         List<Pin> released = entries.stream()
                 .filter(entry -> !listed.contains(FileLedgerStore.about(entry)))
                 .map(entry -> StateDirectory.pin(entry, store))
                 .toList();
         if (store.unwritable().isPresent()) {
-            released.forEach(
-                    pin -> left.add(new Left(pin, "the engine let go of it, but the ledger takes no line of that")));
+            released.forEach(pin -> left.add(
+                    new Left(pin, "the engine released it, but that could not be written to the" + " ledger")));
             released = List.of();
         }
         Optional<String> mend = left.isEmpty() ? Optional.empty() : Optional.of(mend(left));
@@ -151,8 +151,8 @@ final class ReleaseByBackends implements AutoCloseable {
 
     private String mend(List<Left> left) {
         if (store.unwritable().isPresent()) {
-            return "The ledger " + store.file() + " cannot be written: free space on its disk or mend its permissions,"
-                    + " and delete it where all of it was let go of, or the next start lets go once more.";
+            return "The ledger " + store.file() + " cannot be written: free space on its disk or mend its permissions."
+                    + " If everything in it was released, delete it, or the next start releases it once more.";
         }
         if (left.stream()
                 .noneMatch(each -> EngineConfig.EngineType.allBackends()
@@ -197,7 +197,7 @@ final class ReleaseByBackends implements AutoCloseable {
             case ServedModel.Attempt.Refused refused ->
                 Optional.of(new Refusal(
                         "the engine does not say which one it is: " + refused.why(),
-                        "Give its key and try again; nothing was asked for."));
+                        "Give its key and try again; nothing was sent."));
             case ServedModel.Attempt.Answered answered -> {
                 EngineIdentity found = EngineAddress.identity(config.url(), answered.model());
                 boolean ours = ledger.engine().map(found::sameAs).orElse(true);
@@ -230,7 +230,7 @@ final class ReleaseByBackends implements AutoCloseable {
                 : Optional.of(new Refusal(
                         "the engine has " + caches + " caches (data-parallel ranks), and an unpin that reaches one"
                                 + " without the pin can end it: only who follows their events may ask for it",
-                        "Start the sidecar, which follows them and lets go first; or restart the engine and delete "
+                        "Start the sidecar, which follows them and releases first; or restart the engine and delete "
                                 + store.file() + "."));
     }
 

@@ -1,7 +1,8 @@
 package io.holdfast.sidecar.look;
 
 import io.holdfast.core.backend.DryRunBackend;
-import io.holdfast.sidecar.look.Finding.Status;
+import io.holdfast.core.look.Finding;
+import io.holdfast.core.look.Finding.Status;
 import java.util.List;
 
 /**

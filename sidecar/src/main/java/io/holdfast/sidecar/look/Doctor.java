@@ -3,6 +3,8 @@ package io.holdfast.sidecar.look;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.holdfast.core.look.Finding;
+import io.holdfast.core.look.Finding.Status;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.events.BlockNaming;
@@ -26,7 +28,6 @@ import io.holdfast.sidecar.engine.EngineProbe;
 import io.holdfast.sidecar.engine.EngineTarget;
 import io.holdfast.sidecar.engine.Levers;
 import io.holdfast.sidecar.engine.Levers.Lever;
-import io.holdfast.sidecar.look.Finding.Status;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -116,7 +117,8 @@ public final class Doctor {
                         name,
                         findings,
                         Diagnosis.UNKNOWN,
-                        "What the sidecar would hold with cannot be told before the engine is given its key.",
+                        "The backend is unknown until doctor has the engine's key; name its variable with"
+                                + " --api-key-env.",
                         configuration(levers));
     }
 
@@ -135,8 +137,7 @@ public final class Doctor {
                 .orElseGet(() -> Finding.missing(
                         "key",
                         "The engine asks for a key" + where,
-                        "--api-key-env VARIABLE, which has it; in the sidecar's configuration"
-                                + " engines.ID.apiKeyEnv")));
+                        "--api-key-env VARIABLE, which has it; in the sidecar's configuration engines.ID.apiKeyEnv")));
     }
 
     /** Looks at something, unless the route that tells of it asks for a key first. */
@@ -166,7 +167,7 @@ public final class Doctor {
                         .map(version -> Finding.ok("engine", contact.family() + " " + version + newness(version)))
                         .orElseGet(() -> Finding.warning(
                                 "engine",
-                                contact.family() + " of a version that it does not tell.",
+                                contact.family() + " of unknown version.",
                                 "use SGLang 0.5.9 or vLLM 0.9 or later"))));
         asking(
                 "model",
@@ -175,7 +176,7 @@ public final class Doctor {
                         .map(model -> Finding.ok("model", model))
                         .orElseGet(() -> Finding.warning(
                                 "model",
-                                "/v1/models does not tell it, so a ledger cannot be bound to it.",
+                                "/v1/models does not report it, so a ledger cannot be bound to it.",
                                 "let /v1/models be reached"))));
     }
 
@@ -208,8 +209,11 @@ public final class Doctor {
     }
 
     private boolean cachesNothing() {
-        return contact.arguments().path("disable_radix_cache").asBoolean(false)
-                || contact.metrics().contains("enable_prefix_caching=\"False\"");
+        return is("disable_radix_cache", "true") || is("enable_prefix_caching", "False");
+    }
+
+    private boolean is(String argument, String value) {
+        return contact.argument(argument).filter(value::equals).isPresent();
     }
 
     private void blockSize(Reading block) {
@@ -252,10 +256,10 @@ public final class Doctor {
         // An engine that served nothing yet has no counters of requests.
         findings.add(
                 unknown.isEmpty()
-                        ? Finding.ok("metrics", "/metrics tells load, hits and TTFT")
+                        ? Finding.ok("metrics", "/metrics reports load, hits and TTFT")
                         : Finding.warning(
                                 "metrics",
-                                "/metrics does not tell " + String.join(", ", unknown) + ".",
+                                "/metrics does not report " + String.join(", ", unknown) + ".",
                                 "send the engine a request and run doctor again"));
     }
 
@@ -323,7 +327,7 @@ public final class Doctor {
             findings.add(Finding.missing(
                     "events",
                     (contact.eventsAssumed()
-                                    ? "Nobody publishes at " + at + ", where a vLLM does unless it is told otherwise."
+                                    ? "Nobody publishes at " + at + ", the default of vLLM."
                                     : "Nobody answers at " + at + ".")
                             + (heard.connected() > 0
                                     ? " " + heard.connected() + " of " + heard.ranks() + " ranks do."
@@ -354,7 +358,7 @@ public final class Doctor {
             findings.add(Finding.missing(
                     "event format", heard.refusal().get(), "update Holdfast, or report the engine's version"));
         } else if (heard.live() > 0) {
-            findings.add(Finding.ok("event format", batches(heard.live()) + " came and could be read"));
+            findings.add(Finding.ok("event format", batches(heard.live()) + " received and read"));
         } else if (heard.replayed() > 0) {
             findings.add(Finding.ok(
                     "event format",
@@ -376,8 +380,8 @@ public final class Doctor {
         if (source.replayEndpoint().isEmpty()) {
             findings.add(Finding.warning(
                     "replay",
-                    "Missed events cannot be asked for: what was cached before stays unseen, and a lost message makes"
-                            + " the view uncertain until the cache is cleared.",
+                    "Missed events cannot be recovered: earlier blocks stay unseen, and a lost message makes the"
+                            + " view uncertain until the cache is cleared.",
                     contact.type() == EngineType.SGLANG
                             ? flag
                             : flag + ", and say where with --replay tcp://HOST:5570"));
@@ -398,7 +402,8 @@ public final class Doctor {
         if (heard.namedRight() > 0) {
             findings.add(Finding.ok(
                     "block hashes",
-                    heard.rule().orElse("as SGLang makes them of tokens") + ": holds by text and tokens are possible"));
+                    heard.rule().orElse("computed from tokens as by SGLang")
+                            + ": holds by text and tokens are possible"));
         } else if (heard.namedWrong() > 0) {
             findings.add(Finding.warning(
                     "block hashes",
@@ -451,9 +456,9 @@ public final class Doctor {
         if (contact.type() == EngineType.VLLM) {
             findings.add(Finding.note(
                     "cache report",
-                    "only with --enable-prompt-tokens-details answers say how many tokens were cached; a vLLM does not"
-                            + " tell whether it runs with it"));
-        } else if (contact.arguments().path("enable_cache_report").asBoolean(false)) {
+                    "only with --enable-prompt-tokens-details answers say how many tokens were cached; vLLM does"
+                            + " not report whether it runs with it"));
+        } else if (is("enable_cache_report", "true")) {
             findings.add(Finding.ok("cache report", "answers say how many tokens were cached"));
         } else {
             findings.add(Finding.warning(
@@ -481,7 +486,7 @@ public final class Doctor {
                 findings.add(Finding.ok(lever.backend(), lever.why()));
             } else if (lever.backend().equals("session_hold")) {
                 findings.add(Finding.warning(lever.backend(), firstClause(lever.why()), mend(lever.why())));
-            } else if (lever.backend().equals(PriorityTouchBackend.NAME) && evictsByPriority()) {
+            } else if (lever.backend().equals(PriorityTouchBackend.NAME) && is("radix_eviction_policy", "priority")) {
                 // What is missing is nothing of the engine's, but a word in the sidecar's configuration.
                 findings.add(Finding.warning(
                         lever.backend(),
@@ -495,10 +500,6 @@ public final class Doctor {
                 findings.add(Finding.note(lever.backend(), firstSentence(lever.why())));
             }
         }
-    }
-
-    private boolean evictsByPriority() {
-        return contact.arguments().path("radix_eviction_policy").asText("").equals("priority");
     }
 
     private static String firstSentence(String text) {
@@ -593,16 +594,16 @@ public final class Doctor {
                 .map(lever -> lever.why()
                         + (lever.takesMemory()
                                 ? " Automatic holds are off by default, since such pins take memory for good:"
-                                        + " automaticHolds: true switches them on; without it only what is asked for is"
-                                        + " held."
+                                        + " automaticHolds: true switches them on; without it only requested"
+                                        + " prefixes are held."
                                 : " Automatic holds are on by default, since the engine can evict what is held:"
                                         + " automaticHolds: false switches them off.")
                         + (isFollowed()
                                 ? ""
-                                : " But nothing is held automatically before the engine's events are there: they tell"
-                                        + " what requests share and lose."))
-                .orElse("Nothing that this version can hold with works on this engine as it runs, so the sidecar would"
-                        + " follow it and say what it would hold.");
+                                : " But nothing is held automatically before the engine's events arrive, which"
+                                        + " show what requests share and lose."))
+                .orElse("No way to hold works on this engine as it runs, so the sidecar would only follow it and"
+                        + " report what it would hold.");
     }
 
     /** Returns true if the sidecar would hear what the engine stores and removes. */

@@ -74,7 +74,7 @@ public final class HoldFile implements Closeable {
             try {
                 opened.rewrite();
             } catch (IOException e) {
-                LOG.warn("{} What it lists is asked for all the same.", e.getMessage());
+                LOG.warn("{} Its holds are requested all the same.", e.getMessage());
             }
         }
         return opened;

@@ -18,6 +18,7 @@ import io.holdfast.core.rank.Evidence;
 import io.holdfast.core.rank.PrefixRank;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
+import io.holdfast.events.Subscription;
 import io.holdfast.evidence.Interval;
 import io.holdfast.http.GuardState;
 import io.holdfast.kvcached.LimitView;
@@ -39,7 +40,7 @@ import java.util.OptionalDouble;
 
 /** The JSON of the HTTP API. */
 public final class ApiJson {
-    static final String WITHHELD = "; whoever may act can read why";
+    static final String WITHHELD = "; callers who may act see why";
 
     private ApiJson() {}
 
@@ -181,7 +182,7 @@ public final class ApiJson {
 
     static String withheld(HoldView hold) {
         return switch (hold.state()) {
-                    case REQUESTED -> "asked for and not held yet";
+                    case REQUESTED -> "requested and not held yet";
                     case HELD -> "held";
                     case EXPIRING -> "being released";
                     case RELEASED -> "released";
@@ -210,8 +211,8 @@ public final class ApiJson {
                 .put("prefixes", array(prefixes))
                 .put(
                         "note",
-                        "Seen are requests that stored something; one whose whole prompt was in the cache stores"
-                                + " nothing.");
+                        "Only requests that stored something are seen. A request whose whole prompt was in the"
+                                + " cache stores nothing.");
     }
 
     /** Adds the source of a hold, for readers who may see texts of prompts. */
@@ -248,7 +249,7 @@ public final class ApiJson {
      * @param view a picture of the engine that was taken before
      */
     public static JsonObject engine(EngineLink link, EngineView view, boolean why) {
-        JsonObject engine = engine(link.config(), link.backendName(), view, link.heard(), why)
+        JsonObject engine = engine(link.config(), link.backendName(), view, heard(link), why)
                 .put(
                         "holds",
                         array(link.holds(view).stream()
@@ -270,6 +271,46 @@ public final class ApiJson {
         link.limit()
                 .ifPresent(its -> engine.put("certainty", EngineLimit.NO_EVENTS).put("kvcached", limit(its)));
         return engine;
+    }
+
+    /** State of the event stream. */
+    private static JsonObject heard(EngineLink link) {
+        List<Subscription> now = link.subscriptions();
+        Optional<String> deaf = link.deafness();
+        if (deaf.isPresent() || now.isEmpty()) {
+            return new JsonObject()
+                    .put("connected", false)
+                    .put("why", deaf.orElse("its events are being subscribed to"));
+        }
+        JsonObject events = heard(now.getFirst());
+        if (now.size() > 1) {
+            events.put("connected", now.stream().allMatch(Subscription::connected))
+                    .put(
+                            "ranks",
+                            array(now.stream()
+                                    .map(each -> heard(each).put("rank", each.rank()))
+                                    .toList()));
+        }
+        return events;
+    }
+
+    private static JsonObject heard(Subscription wire) {
+        JsonObject events = new JsonObject()
+                .put("endpoint", wire.endpoint())
+                .put("connected", wire.connected())
+                .put("received", wire.received())
+                .put("refused", wire.refused())
+                .put("unknownEvents", wire.unknownEvents())
+                .put("duplicates", wire.duplicates())
+                .put("fullRounds", wire.fullRounds());
+        wire.replayEndpoint()
+                .ifPresent(endpoint -> events.put("replayEndpoint", endpoint)
+                        .put("replays", wire.replays())
+                        .put("failedReplays", wire.failedReplays())
+                        .put("replayedBatches", wire.replayedBatches()));
+        wire.lastReplayFailure().ifPresent(sentence -> events.put("lastReplayFailure", sentence));
+        wire.lastRefusal().ifPresent(sentence -> events.put("lastRefusal", sentence));
+        return events;
     }
 
     /**

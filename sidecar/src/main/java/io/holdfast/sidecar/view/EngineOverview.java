@@ -154,7 +154,7 @@ public record EngineOverview(
         EngineView view = link.view();
         List<Sample> samples = watch.samples();
         Hits hits = hits(samples, view.readings(), watch.traffic().map(Traffic::prefill));
-        List<String> unready = link.unreadiness();
+        List<String> unready = link.report().unreadiness();
         return new EngineOverview(
                 link.id(),
                 link.config().url().toString(),
@@ -164,7 +164,7 @@ public record EngineOverview(
                 Verdict.of(view.ttft()),
                 view.ttft(),
                 unready,
-                link.notes(),
+                link.report().notes(),
                 view.paused(),
                 view.alarms().size(),
                 counts(link.holds(), view.budget()),
@@ -441,7 +441,7 @@ public record EngineOverview(
         }
         if (!view.automatic().on()) {
             return Optional.of(
-                    "nobody asked for a hold, and " + view.automatic().why());
+                    "nobody requested a hold, and " + view.automatic().why());
         }
         Optional<Plan.Line> first = view.lastPlan().lines().stream()
                 .filter(line -> line.action() == Plan.Action.WAIT)

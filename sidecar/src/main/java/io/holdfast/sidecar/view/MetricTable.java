@@ -36,11 +36,11 @@ import java.util.function.ToLongFunction;
 import java.util.stream.Stream;
 
 /**
- * Every metric of an engine: name, unit, help text and where its number comes from. The table of the documentation is made of
- * these rows, so a new metric is one row here.
+ * Every metric of an engine: name, unit, help text and where its number comes from. The table of the documentation is
+ * made of these rows, so a new metric is one row here.
  *
- * <p>A metric with labels has one series for each of their values. The values are enums or words written here, never anything
- * that a client or an engine can choose.
+ * <p>A metric with labels has one series for each of their values. The values are enums or words written here, never
+ * anything that a client or an engine can choose.
  */
 final class MetricTable {
     /** One metric. */
@@ -79,7 +79,7 @@ final class MetricTable {
                 flag(
                         "ready",
                         "1 while everything that holding needs is known",
-                        link -> link.unreadiness().isEmpty()),
+                        link -> link.report().unreadiness().isEmpty()),
                 flag("certain", "1 while the view is exact", EngineLink::certain),
                 flag(
                         "can.pin",

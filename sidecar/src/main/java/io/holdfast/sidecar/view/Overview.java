@@ -201,8 +201,8 @@ public record Overview(
                 .toList();
         return new JsonObject()
                 .put("id", link.id())
-                .put("reasons", new JsonArray(link.unreadiness()))
-                .put("notes", new JsonArray(link.notes()))
+                .put("reasons", new JsonArray(link.report().unreadiness()))
+                .put("notes", new JsonArray(link.report().notes()))
                 .put("certain", link.certain())
                 .put("certainty", link.fault().isEmpty() ? link.view().certainty() : link.fault())
                 .put("backend", link.backendName())

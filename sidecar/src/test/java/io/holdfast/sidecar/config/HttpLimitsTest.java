@@ -221,8 +221,8 @@ class HttpLimitsTest {
             Http.Answer paused = api.http.post(SidecarClient.HOLDS, wish);
             assertThat(paused.status()).isEqualTo(409);
             assertThat(paused.error())
-                    .matches("Holding is paused: everything was let go by one call; only resume lifts that, by POST"
-                            + " /api/v1/engines/demo/resume.");
+                    .matches("Holding is paused: everything was released by one call; only resume ends the pause,"
+                            + " by POST /api/v1/engines/demo/resume.");
             assertThat(api.http.get("/api/v1/engines/demo").json().getBoolean("paused"))
                     .isTrue();
 

@@ -15,12 +15,14 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class SidecarConfigTest {
@@ -138,7 +140,7 @@ class SidecarConfigTest {
         {E}}}, listen: {allowedHosts: ['*']} | listen.allowedHosts[0] is '*'; write a name or an address
         {E}}}, listen: {allowedHosts: ['h:1']} | listen.allowedHosts[0] is 'h:1'; write a name or an address
         {E}}}, listen: {actTokenEnv: 'top secret'} | listen.actTokenEnv is not the name of an environment variable
-        {E}}}, listen: {readTokenEnv: R} | listen.readTokenEnv is 'R'; without actTokenEnv whoever reaches
+        {E}}}, listen: {readTokenEnv: R} | listen.readTokenEnv is 'R'; without actTokenEnv every caller that reaches
         {E}, share: -0.5}}            | engines.a.share is '-0.5'; write a number above 0 and at most 1
         {E}, share: 0}}               | engines.a.share is '0.0'; write a number above 0
         {E}, share: 1.01}}            | engines.a.share is '1.01'; write a number above 0 and at most 1
@@ -172,7 +174,7 @@ class SidecarConfigTest {
         {E}, ttftLoop: never}}        | engines.a.ttftLoop is the text 'never'; write true or false
         {E}, automaticHolds: maybe}}  | engines.a.automaticHolds is 'maybe'; write false or true or auto
         {E}, backend: pin_block}}     | engines.a.backend is 'pin_block'; did you mean pin_blocks?
-        {E}, backend: magic}}         | engines.a.backend is 'magic'; write auto or session_hold or pin_blocks or priority_touch or keep_warm or dry_run
+        {E}, backend: magic}}         | engines.a.backend is 'magic'; write auto or session_hold or
         {E}, backend: lmcache}}       | engines.a.backend is 'lmcache'; pins at an LMCache coordinator are not supported any more: write auto or session_hold
         {E}, backend: pin_prefix}}    | engines.a.backend is 'pin_prefix'; the pins of SGLang 0.5.10rc0 are not supported any more: write auto or session_hold
         {E}, lmcache: {url: 'http://l'}}} | engines.a.lmcache is a key of earlier versions, and pins at an LMCache coordinator are not supported any more; leave it out
@@ -222,6 +224,18 @@ class SidecarConfigTest {
                 .isInstanceOf(ConfigException.class)
                 .hasMessageStartingWith("holdfast.yaml: " + sentence)
                 .hasMessageMatching("[^\\n\\r]+\\.");
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void unknownBackend_isAnsweredWithAllNamesOfItsType(EngineType type) {
+        String yaml = "{stateDirectory: s, engines: {a: {type: " + type.name().toLowerCase(Locale.ROOT)
+                + ", url: 'http://x', backend: magic}}}";
+
+        assertThatThrownBy(() -> SidecarConfig.parse(yaml, "holdfast.yaml"))
+                .isInstanceOf(ConfigException.class)
+                .hasMessage("holdfast.yaml: engines.a.backend is 'magic'; write " + String.join(" or ", type.backends())
+                        + " (line 1).");
     }
 
     @ParameterizedTest

@@ -8,11 +8,14 @@ import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.hold.Released;
 import io.holdfast.sidecar.Unstarted;
 import io.holdfast.sidecar.config.ApiError;
+import io.holdfast.sidecar.config.PrefixSource;
+import io.holdfast.sidecar.engine.EngineLink.Held;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
@@ -47,11 +50,11 @@ class EngineLinkTest {
         poll();
         assertThat(released.join()).isEqualTo(new Released(0, 0));
 
-        CompletableFuture<HoldView> hold = engine.hold(REQUEST).toCompletableFuture();
+        CompletableFuture<Held> hold = hold().toCompletableFuture();
         assertThat(hold)
                 .failsWithin(Duration.ofMinutes(1))
                 .withThrowableOfType(ExecutionException.class)
-                .withMessageContaining("only resume lifts that");
+                .withMessageContaining("only resume ends the pause");
 
         CompletableFuture<Boolean> resumed = engine.resume().toCompletableFuture();
         poll();
@@ -68,14 +71,18 @@ class EngineLinkTest {
 
         assertThat(released.join()).isEqualTo(new Released(0, 0));
         assertThat(one.join()).isEmpty();
-        assertThat(engine.hold(REQUEST).toCompletableFuture().exceptionNow()).hasMessageContaining("a test said so");
+        assertThat(hold().toCompletableFuture().exceptionNow()).hasMessageContaining("a test said so");
         assertThat(engine.releaseAll().toCompletableFuture().join()).isEqualTo(new Released(0, 0));
     }
 
+    private CompletionStage<Held> hold() {
+        return engine.hold(REQUEST, new PrefixSource.Hashes(new long[] {7}), () -> {});
+    }
+
     private String reasonOfTheNextHold() {
-        var hold = engine.hold(REQUEST).toCompletableFuture();
+        var hold = hold().toCompletableFuture();
         poll();
-        return hold.join().reason();
+        return hold.join().hold().reason();
     }
 
     @Test
@@ -87,13 +94,13 @@ class EngineLinkTest {
         assertThat(engine.resume().toCompletableFuture().exceptionNow()).isInstanceOf(RejectedExecutionException.class);
         poll();
 
-        assertThat(engine.hold(REQUEST).toCompletableFuture().exceptionNow()).isInstanceOf(ApiError.class);
+        assertThat(hold().toCompletableFuture().exceptionNow()).isInstanceOf(ApiError.class);
         CompletableFuture<Boolean> resumed = engine.resume().toCompletableFuture();
         poll();
         assertThat(resumed.join()).isTrue();
-        var hold = engine.hold(REQUEST).toCompletableFuture();
+        var hold = hold().toCompletableFuture();
         poll();
-        assertThat(hold.join().reason()).contains("the backend auto was not probed yet");
+        assertThat(hold.join().hold().reason()).contains("the backend auto was not probed yet");
     }
 
     @Test
@@ -106,7 +113,7 @@ class EngineLinkTest {
             });
             Future<?> hold = around.executor.submit(() -> {
                 both.await();
-                return engine.hold(REQUEST);
+                return hold();
             });
             letGo.get();
             hold.get();

@@ -45,7 +45,7 @@ class EventThreadTest {
                     "the fault",
                     () -> {
                         feed.cleared();
-                        return engine.unreadiness();
+                        return engine.report().unreadiness();
                     },
                     reasons ->
                             reasons.contains("its events could not be applied (java.lang.IllegalStateException: no such"
@@ -93,7 +93,7 @@ class EventThreadTest {
             thread.look(3);
             thread.look(3);
 
-            assertThat(engine.fault()).startsWith("the event thread hangs, so everything is let go of");
+            assertThat(engine.fault()).startsWith("the event thread hangs, so every pin is released");
             assertThat(thread.missed(engine.controller())).isTrue();
             assertThat(thread.hangs()).isEqualTo(1);
             goesOn.countDown();

@@ -337,7 +337,7 @@ class LastingHoldsTest {
                     "the note",
                     () -> client.http.get("/readyz").text(),
                     ready -> ready.contains(
-                            "the declared hold rules is not asked for yet: The file " + missing + " cannot be read"));
+                            "the declared hold rules is not requested yet: The file " + missing + " cannot be read"));
         }
     }
 
@@ -358,7 +358,7 @@ class LastingHoldsTest {
                 Sidecar sidecar = sidecar(config(emulator, ""));
                 SidecarClient client = new SidecarClient(sidecar.uri())) {
             assertThat(client.holdIn(id, "released").getString("reason"))
-                    .contains("asked for while the engine served one, and it serves two now");
+                    .contains("requested while the engine served one, and it serves two now");
             Eventually.see(
                     "the note",
                     () -> client.http.get("/readyz").text(),
@@ -416,7 +416,7 @@ class LastingHoldsTest {
                     JsonObject hold = Eventually.see(
                             "it waits, and says for what",
                             () -> client.holdById(id),
-                            seen -> seen.getString("reason").contains("held when the engine's events tell them"));
+                            seen -> seen.getString("reason").contains("held when the engine's events report them"));
                     assertThat(hold.getString("state")).isEqualTo("requested");
                 }
             }

@@ -306,7 +306,7 @@ class LearnedSnapshotsTest {
                 Eventually.see(
                         "the engine is asked",
                         () -> client.http.get("/readyz").text(),
-                        text -> text.contains("which engine it is is not known"));
+                        text -> text.contains("the engine's identity is not known"));
                 assertThat(learned(client).containsKey("since")).isFalse();
             }
             assertThat(Files.readAllBytes(state.resolve("demo.learned"))).isEqualTo(before);

@@ -150,7 +150,7 @@ class AccessTest {
             assertThat(as(api, "DELETE", HOLDS, ServedApi.READ).status()).isEqualTo(403);
             assertThat(api.http.get("/livez").status()).isEqualTo(200);
             assertThat(api.http.get("/readyz").text())
-                    .contains("whoever may read can read why")
+                    .contains("callers who may read see why")
                     .doesNotContain("demo");
             assertThat(as(api, "GET", "/readyz", ServedApi.READ).text()).contains("demo");
         }
@@ -168,7 +168,7 @@ class AccessTest {
                 assertThat(as(api, "GET", path, ServedApi.READ).text())
                         .as(path)
                         .doesNotContain(secret)
-                        .contains("whoever may act can read why");
+                        .contains("callers who may act see why");
             }
             assertThat(as(api, "GET", HOLDS, ServedApi.ACT).text()).contains(secret);
         }

@@ -156,8 +156,8 @@ public final class CannedPage implements AutoCloseable {
                 holds
                         ? new EngineOverview.Saved(known(0.172), known(316_824))
                         : new EngineOverview.Saved(
-                                Reading.unknown("not simulated: automatic holds are let go of"),
-                                Reading.unknown("not simulated: automatic holds are let go of")),
+                                Reading.unknown("not simulated: automatic holds are released"),
+                                Reading.unknown("not simulated: automatic holds are released")),
                 Optional.empty(),
                 Optional.empty(),
                 state == TtftEffect.State.UNPROVEN ? Optional.of(effect.reason()) : Optional.empty());
@@ -321,7 +321,7 @@ public final class CannedPage implements AutoCloseable {
                     .put(
                             "reason",
                             i < 2
-                                    ? "asked for; the whole prefix is in the cache"
+                                    ? "requested; the whole prefix is in the cache"
                                     : held
                                             ? "shared by " + (1_900 - 211 * i) + " requests and lost " + (40 - 4 * i)
                                                     + " times"

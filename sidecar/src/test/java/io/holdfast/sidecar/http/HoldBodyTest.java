@@ -178,7 +178,7 @@ class HoldBodyTest {
         {"tokens":[1]}                            | says is missing; write used, goes_on or over.
         {"tokens":[1],"says":7}                   | says is empty; write used, goes_on or over.
         {"tokens":[1],"says":"USED"}              | says is 'USED'; write used, goes_on or over.
-        {"tokens":[1],"says":"over"}              | requester is missing; what is over ends what its requester asked
+        {"tokens":[1],"says":"over"}              | requester is missing; "over" ends what its requester requested
         {"tokens":[1],"says":"used","leaseSeconds":1} | The field 'leaseSeconds' is unknown; a hint has tokens, hashes
         {"says":"used"}                           | The body has none of tokens, hashes, text, messages
         []                                        | The body must be a JSON object such as {"tokens":[1,2,3],"says"

@@ -239,7 +239,7 @@ class StreamsTest {
                 assertThat(api.http.get(path + "/stream").status()).isEqualTo(401);
                 assertThat(api.http.send("GET", path, "", "Authorization", read).text())
                         .doesNotContain(secret)
-                        .contains("whoever may act can read why");
+                        .contains("callers who may act see why");
                 assertThat(api.http.send("GET", path, "", "Authorization", act).text())
                         .contains(secret);
                 for (String token : List.of(read, act)) {
@@ -249,7 +249,7 @@ class StreamsTest {
                         String told = Eventually.see(
                                 "something is told",
                                 () -> listening.events().toString(),
-                                text -> text.contains(token.equals(act) ? secret : "whoever may act can read why"));
+                                text -> text.contains(token.equals(act) ? secret : "callers who may act see why"));
                         assertThat(told.contains(secret)).isEqualTo(token.equals(act));
                     }
                 }

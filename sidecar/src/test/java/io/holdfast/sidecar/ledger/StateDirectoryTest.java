@@ -226,7 +226,7 @@ class StateDirectoryTest {
                 assertThat(done.left())
                         .singleElement()
                         .satisfies(left -> assertThat(left.why()).startsWith("it cannot be released"));
-                assertThat(done.mend().orElseThrow()).startsWith("No call takes them back");
+                assertThat(done.mend().orElseThrow()).startsWith("No call releases them");
                 Files.delete(bed.ledgerFile());
             }
         }

@@ -3,6 +3,8 @@ package io.holdfast.sidecar.look;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.holdfast.core.look.Finding;
+import io.holdfast.core.look.Finding.Status;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.emulator.Endpoints;
@@ -18,7 +20,6 @@ import io.holdfast.sidecar.config.ConfigException;
 import io.holdfast.sidecar.config.SidecarConfig;
 import io.holdfast.sidecar.config.SidecarException;
 import io.holdfast.sidecar.engine.EngineTarget;
-import io.holdfast.sidecar.look.Finding.Status;
 import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.net.ServerSocket;
@@ -129,8 +130,8 @@ class DoctorTest {
             assertThat(found.backend()).isEqualTo("keep_warm");
             assertThat(found.why())
                     .contains("Automatic holds are on by default")
-                    .endsWith(" But nothing is held automatically before the engine's events are there: they tell what"
-                            + " requests share and lose.");
+                    .endsWith(" But nothing is held automatically before the engine's events arrive, which show"
+                            + " what requests share and lose.");
         }
     }
 

@@ -1,5 +1,6 @@
 package io.holdfast.workbench.bed;
 
+import io.holdfast.http.MetricsText;
 import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.workbench.load.BesideLeg;
 import io.holdfast.workbench.load.LoadLeg;
@@ -9,14 +10,12 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ThreadFactory;
 import java.util.function.Supplier;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /** The requests that a server runs together while a leg lasts, as its metrics tell them each second. */
 public final class BatchUse implements BesideLeg {
     private static final Duration EVERY = Duration.ofSeconds(1);
-    private static final Pattern LINE =
-            Pattern.compile("(?m)^(?:sglang:num_running_reqs|vllm:num_requests_running)(?:\\{.*})? ([0-9.eE+]+)$");
+    private static final List<String> METRICS = List.of("sglang:num_running_reqs", "vllm:num_requests_running");
     private static final String RUNNING = "running";
 
     private final ConcurrentLinkedQueue<Sample> taken = new ConcurrentLinkedQueue<>();
@@ -38,11 +37,12 @@ public final class BatchUse implements BesideLeg {
     }
 
     private static List<Sample> samples(String metrics) {
+        MetricsText page = MetricsText.parse(metrics);
         // A rank of a server with several has a line of its own.
-        List<String> told =
-                LINE.matcher(metrics).results().map(line -> line.group(1)).toList();
-        double sum = told.stream().mapToDouble(Double::parseDouble).sum();
-        return told.isEmpty() ? List.of() : List.of(new Sample("metrics", "server", 0, Map.of(RUNNING, sum)));
+        return METRICS.stream()
+                .flatMap(name -> page.sum(name).stream().boxed())
+                .map(sum -> new Sample("metrics", "server", 0, Map.of(RUNNING, sum)))
+                .toList();
     }
 
     @Override

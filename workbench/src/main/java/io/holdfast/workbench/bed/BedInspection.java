@@ -1,6 +1,7 @@
 package io.holdfast.workbench.bed;
 
 import com.sun.management.UnixOperatingSystemMXBean;
+import io.holdfast.core.look.Finding;
 import io.holdfast.loadtest.client.Calibration;
 import io.holdfast.loadtest.journal.EngineFacts;
 import io.holdfast.loadtest.journal.RequestRecord;
@@ -45,7 +46,7 @@ public final class BedInspection {
 
     private final Wanted wanted;
     private final MachineTools tools;
-    private final List<Check> checks = new ArrayList<>();
+    private final List<Finding> findings = new ArrayList<>();
 
     /**
      * Subject of an inspection.
@@ -58,9 +59,9 @@ public final class BedInspection {
     public record Wanted(URI server, int streams, Path sharedMemory, boolean needsIdleGpu) {}
 
     /** Checks that were made, and the environment of every number that is measured there. */
-    public record Found(List<Check> checks, EnvironmentRecord environment) {
+    public record Found(List<Finding> findings, EnvironmentRecord environment) {
         public Found {
-            checks = List.copyOf(checks);
+            findings = List.copyOf(findings);
         }
     }
 
@@ -90,7 +91,7 @@ public final class BedInspection {
                 .map(each -> each.getKey() + "=" + each.getValue())
                 .collect(Collectors.joining(", "));
         if (!told.isEmpty()) {
-            checks.add(Check.ok("flags", told));
+            findings.add(Finding.ok("flags", told));
         }
         client(calibration.apply(wanted.streams()));
         files();
@@ -98,14 +99,14 @@ public final class BedInspection {
         governor();
         java();
         gpu(gpus, process);
-        checks.add(memory.mount());
+        findings.add(memory.mount());
         Map<String, String> variables =
                 process.flatMap(ServerProcess::variables).orElse(Map.of());
-        checks.addAll(memory.segments(variables));
-        variables(variables).ifPresent(checks::add);
+        findings.addAll(memory.segments(variables));
+        variables(variables).ifPresent(findings::add);
         Optional<String> version = engine.map(EngineUnderTest::facts).flatMap(EngineFacts::version);
         return new Found(
-                checks,
+                findings,
                 EnvironmentRecord.of(gpus, process)
                         .with("engine", engine.map(EngineUnderTest::facts).flatMap(BedInspection::name))
                         .with("commit", version.flatMap(BedInspection::commit))
@@ -133,23 +134,23 @@ public final class BedInspection {
         RequestRecord first = asked(engine, request);
         RequestRecord second = asked(engine, request);
         if (!second.isOk()) {
-            checks.add(Check.missing(
+            findings.add(Finding.missing(
                     "request",
                     "A small request was not answered: " + second.problem() + ".",
                     "look into the server's log; check --route and --model"));
         } else if (second.cachedTokens().isEmpty()) {
-            checks.add(Check.warning(
+            findings.add(Finding.warning(
                     "cached tokens",
                     "Answers do not say how many tokens were cached, so no exposure can be proven: every verdict would"
                             + " be NO_EXPOSURE or INCONCLUSIVE.",
                     "SGLang: --enable-cache-report, or --route SGLANG_GENERATE; vLLM: --enable-prompt-tokens-details"));
         } else if (second.cachedTokens().getAsInt() == 0) {
-            checks.add(Check.warning(
+            findings.add(Finding.warning(
                     "cached tokens",
                     "The same prompt of " + PROMPT_TOKENS + " tokens sent twice found nothing cached.",
                     "switch the prefix cache on, or check whether a router sends the two to different engines"));
         } else {
-            checks.add(Check.ok(
+            findings.add(Finding.ok(
                     "cached tokens",
                     "reported: " + second.cachedTokens().getAsInt() + " of "
                             + second.promptTokens().orElse(PROMPT_TOKENS) + " when a prompt came again, "
@@ -174,7 +175,7 @@ public final class BedInspection {
                 100 * share);
         Optional<Double> late = level.first().map(Calibration.Misreading::p99);
         if (share > MOST_OF_A_CORE || late.filter(of -> of > MOST_LATE_MICROS).isPresent()) {
-            checks.add(Check.warning(
+            findings.add(Finding.warning(
                     "client",
                     seen
                             + late.map(of -> String.format(
@@ -185,7 +186,7 @@ public final class BedInspection {
                     "fewer streams, a machine with less other load, or taskset to cores that the server does not use;"
                             + " 'holdfast loadtest calibrate' has the figures"));
         } else {
-            checks.add(Check.ok("client", seen));
+            findings.add(Finding.ok("client", seen));
         }
     }
 
@@ -193,14 +194,14 @@ public final class BedInspection {
         if (ManagementFactory.getOperatingSystemMXBean() instanceof UnixOperatingSystemMXBean unix) {
             long most = unix.getMaxFileDescriptorCount();
             int needed = wanted.streams() + OTHER_FILES;
-            checks.add(
+            findings.add(
                     most < needed
-                            ? Check.missing(
+                            ? Finding.missing(
                                     "open files",
                                     "This process may have " + most + " files open, and " + wanted.streams()
                                             + " streams need about " + needed + ".",
                                     "ulimit -n " + Integer.highestOneBit(2 * needed))
-                            : Check.ok("open files", "up to " + most + ", about " + needed + " needed"));
+                            : Finding.ok("open files", "up to " + most + ", about " + needed + " needed"));
         }
     }
 
@@ -216,20 +217,20 @@ public final class BedInspection {
         Optional<String> source = text(CLOCK_SOURCE);
         String seen = source.map(name -> "source " + name + ", ").orElse("")
                 + (least == Long.MAX_VALUE ? "steps not seen" : "steps of " + least + " ns");
-        checks.add(
+        findings.add(
                 source.filter(name -> name.equals("hpet") || name.equals("acpi_pm"))
                                 .isPresent()
-                        ? Check.warning(
+                        ? Finding.warning(
                                 "clock source",
                                 seen + ", a slow one: each stamp costs about a microsecond.",
                                 "use tsc or the hypervisor's own clock")
-                        : Check.ok("clock source", seen));
+                        : Finding.ok("clock source", seen));
     }
 
     private void governor() {
         text(GOVERNOR)
                 .filter(name -> name.equals("powersave") || name.equals("schedutil") || name.equals("ondemand"))
-                .ifPresent(name -> checks.add(Check.warning(
+                .ifPresent(name -> findings.add(Finding.warning(
                         "CPU frequency",
                         "The governor is " + name + ", so the client's pace depends on what ran before.",
                         "cpupower frequency-set -g performance")));
@@ -244,25 +245,25 @@ public final class BedInspection {
     }
 
     private void java() {
-        checks.add(
+        findings.add(
                 Runtime.version().feature() >= LEAST_JAVA
-                        ? Check.ok("Java", Runtime.version().toString())
-                        : Check.missing("Java", Runtime.version().toString(), "Java " + LEAST_JAVA + " or later"));
+                        ? Finding.ok("Java", Runtime.version().toString())
+                        : Finding.missing("Java", Runtime.version().toString(), "Java " + LEAST_JAVA + " or later"));
     }
 
     private void gpu(Gpus gpus, Optional<ServerProcess> process) {
         switch (gpus) {
             case Gpus.None none ->
-                checks.add(
+                findings.add(
                         wanted.needsIdleGpu()
-                                ? Check.missing(
+                                ? Finding.missing(
                                         "GPU",
                                         "none: there is no nvidia-smi on PATH, so whether a GPU is idle cannot be"
                                                 + " told.",
                                         "leave --require-idle-gpu out, or put nvidia-smi on PATH")
-                                : Check.note("GPU", "none: there is no nvidia-smi on PATH"));
+                                : Finding.note("GPU", "none: there is no nvidia-smi on PATH"));
             case Gpus.Unknown unknown ->
-                checks.add(Check.unknown(
+                findings.add(Finding.unknown(
                         "GPU",
                         "nvidia-smi does not tell: " + unknown.why().replaceAll("\\.$", "") + ".",
                         "mend the driver, or take nvidia-smi off PATH where there is no GPU"));
@@ -274,13 +275,13 @@ public final class BedInspection {
     private void present(Gpus.Present present, Set<Long> own) {
         Set<String> drivers =
                 new HashSet<>(present.gpus().stream().map(Gpus.Gpu::driver).toList());
-        checks.add(Check.ok(
+        findings.add(Finding.ok(
                 "GPU",
                 EnvironmentRecord.gpuNames(present) + ", driver " + String.join(", ", drivers)
                         + present.links().map(links -> ", " + links.text()).orElse("")));
         List<Gpus.ComputeProcess> foreign = present.foreign(own);
         if (foreign.isEmpty()) {
-            checks.add(Check.ok("GPU is idle", "nothing but the server computes on it"));
+            findings.add(Finding.ok("GPU is idle", "nothing but the server computes on it"));
             return;
         }
         String who = foreign.stream().map(Gpus.ComputeProcess::text).collect(Collectors.joining("; "));
@@ -289,16 +290,16 @@ public final class BedInspection {
         String seen =
                 (own.isEmpty() ? "What computes on it, one of them perhaps the server: " : "Others compute on it: ")
                         + who + ".";
-        checks.add(
+        findings.add(
                 wanted.needsIdleGpu()
-                        ? Check.missing("GPU is idle", seen, mend)
-                        : Check.warning("GPU is idle", seen, mend));
+                        ? Finding.missing("GPU is idle", seen, mend)
+                        : Finding.warning("GPU is idle", seen, mend));
     }
 
     /** Checks variables of the server's process that change what is measured. */
-    static Optional<Check> variables(Map<String, String> variables) {
+    static Optional<Finding> variables(Map<String, String> variables) {
         return variables.getOrDefault("CUDA_LAUNCH_BLOCKING", "0").equals("1")
-                ? Optional.of(Check.warning(
+                ? Optional.of(Finding.warning(
                         "variables",
                         "CUDA_LAUNCH_BLOCKING=1 makes the server wait for each kernel: its times are not those of one"
                                 + " that serves.",

@@ -1,5 +1,6 @@
 package io.holdfast.workbench.bed;
 
+import io.holdfast.http.MetricsText;
 import io.holdfast.loadtest.run.RunClock;
 import java.util.EnumMap;
 import java.util.Map;
@@ -19,12 +20,9 @@ public record ServerStages(Map<Stage, Double> millis) {
 
     /** Stages of a request in a server, in this order. */
     public enum Stage {
-        PROCESS("tokenize and receive", "sglang:per_stage_req_latency_seconds|stage=\"request_process\""),
+        PROCESS("tokenize and receive", "sglang:per_stage_req_latency_seconds|request_process"),
         QUEUE("queue and schedule", "vllm:request_queue_time_seconds", "sglang:queue_time_seconds"),
-        PREFILL(
-                "prefill",
-                "vllm:request_prefill_time_seconds",
-                "sglang:per_stage_req_latency_seconds|stage=\"prefill_forward\""),
+        PREFILL("prefill", "vllm:request_prefill_time_seconds", "sglang:per_stage_req_latency_seconds|prefill_forward"),
         DECODE("decode", "vllm:request_decode_time_seconds"),
         DETOKENIZE("detokenize"),
         CACHE_INSERTION("cache insertion"),
@@ -57,7 +55,9 @@ public record ServerStages(Map<Stage, Double> millis) {
     }
 
     /** Returns what was counted between two pages of metrics. */
-    static ServerStages between(String before, String after) {
+    static ServerStages between(String pageBefore, String pageAfter) {
+        MetricsText before = MetricsText.parse(pageBefore);
+        MetricsText after = MetricsText.parse(pageAfter);
         Map<Stage, Double> millis = new EnumMap<>(Stage.class);
         for (Stage stage : Stage.values()) {
             for (String metric : stage.metrics.split(" ", -1)) {
@@ -88,14 +88,9 @@ public record ServerStages(Map<Stage, Double> millis) {
         return seen;
     }
 
-    /** @param metric a name, and after a bar what its labels have to contain */
-    private static double sum(String page, String metric, String part) {
+    /** @param metric a name, and after a bar the stage that its label names */
+    private static double sum(MetricsText page, String metric, String part) {
         String[] name = metric.split("\\|", 2);
-        String label = name.length > 1 ? name[1] : "";
-        return page.lines()
-                .filter(line -> line.startsWith(name[0] + part) && line.contains(label))
-                .mapToDouble(line -> CsvTable.number(line.substring(line.lastIndexOf(' ') + 1))
-                        .orElse(0))
-                .sum();
+        return (name.length > 1 ? page.sum(name[0] + part, "stage", name[1]) : page.sum(name[0] + part)).orElse(0);
     }
 }

@@ -1,5 +1,6 @@
 package io.holdfast.workbench.bed;
 
+import io.holdfast.core.look.Finding;
 import io.holdfast.kvcached.SegmentReader;
 import io.holdfast.kvcached.SegmentReading;
 import java.io.IOException;
@@ -28,9 +29,9 @@ final class SharedMemory {
         SegmentReader.find(folder).forEach(file -> before.put(file, SegmentReader.lastWrittenNanos(file)));
     }
 
-    Check mount() {
+    Finding mount() {
         if (!Files.isDirectory(folder)) {
-            return Check.missing(
+            return Finding.missing(
                     "shared memory",
                     "There is no " + folder + ", which engines with several processes need.",
                     "mount a tmpfs at " + folder + "; in a container --shm-size 8g, or --ipc host");
@@ -41,17 +42,17 @@ final class SharedMemory {
             String sizes = String.format(
                     Locale.ROOT, "%s: %s of %s free", folder, gibibytes(free), gibibytes(store.getTotalSpace()));
             if (!Files.isWritable(folder)) {
-                return Check.warning(
+                return Finding.warning(
                         "shared memory", sizes + ", and this user may not write to it.", "run as the engine's user");
             }
             return free < LITTLE
-                    ? Check.warning(
+                    ? Finding.warning(
                             "shared memory",
                             sizes + ", which is little for an engine.",
                             "free some, or in a container --shm-size 8g")
-                    : Check.ok("shared memory", sizes + ", writable");
+                    : Finding.ok("shared memory", sizes + ", writable");
         } catch (IOException e) {
-            return Check.unknown(
+            return Finding.unknown(
                     "shared memory",
                     folder + " does not tell its size: " + e.getMessage() + ".",
                     "look at it by df -h");
@@ -67,34 +68,34 @@ final class SharedMemory {
      *
      * @param variables of the server's process that are known
      */
-    List<Check> segments(Map<String, String> variables) {
+    List<Finding> segments(Map<String, String> variables) {
         List<Path> written = new ArrayList<>();
         List<Path> silent = new ArrayList<>();
         for (Path file : SegmentReader.find(folder)) {
             boolean moved = !Long.valueOf(SegmentReader.lastWrittenNanos(file)).equals(before.get(file));
             (moved ? written : silent).add(file);
         }
-        List<Check> checks = new ArrayList<>();
+        List<Finding> findings = new ArrayList<>();
         boolean wanted = isOn(variables.getOrDefault("ENABLE_KVCACHED", ""));
-        written.forEach(file -> checks.add(Check.ok("kvcached", sizes(file) + "; written while a request ran")));
+        written.forEach(file -> findings.add(Finding.ok("kvcached", sizes(file) + "; written while a request ran")));
         if (written.isEmpty() && silent.isEmpty()) {
-            checks.add(
+            findings.add(
                     wanted
-                            ? Check.warning(
+                            ? Finding.warning(
                                     "kvcached",
                                     "ENABLE_KVCACHED is set for the server, and there is no segment in " + folder
                                             + ": nothing was patched.",
                                     isOn(variables.getOrDefault("KVCACHED_AUTOPATCH", ""))
                                             ? "look into the server's log for the line of the patch"
                                             : "KVCACHED_AUTOPATCH=1 beside ENABLE_KVCACHED=true")
-                            : Check.note("kvcached", "not seen: no segment in " + folder + ", and none asked for"));
+                            : Finding.note("kvcached", "not seen: no segment in " + folder + ", and none requested"));
         }
-        silent.forEach(file -> checks.add(stale(file)));
-        return checks;
+        silent.forEach(file -> findings.add(stale(file)));
+        return findings;
     }
 
-    private static Check stale(Path file) {
-        return Check.warning(
+    private static Finding stale(Path file) {
+        return Finding.warning(
                 "segment",
                 sizes(file) + "; nobody wrote to it while a request ran, so it may be one that an engine left behind.",
                 "where no engine of that name runs: kvctl delete " + file.getFileName()

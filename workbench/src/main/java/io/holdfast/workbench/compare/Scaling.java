@@ -147,7 +147,7 @@ public record Scaling(String over, double reference, List<Metric> metrics, List<
     private static List<Metric> metrics(List<String> names, Predicate<Metric> there) {
         List<Metric> throughput = Figures.of(List.of("throughput"), there);
         if (throughput.isEmpty()) {
-            throw new LoadTestException("The reference row has no throughput, so nothing can be said of efficiency;"
+            throw new LoadTestException("The reference row has no throughput, so efficiency cannot be computed;"
                     + " give results with output_throughput or request_throughput.");
         }
         List<Metric> all = new ArrayList<>(throughput);

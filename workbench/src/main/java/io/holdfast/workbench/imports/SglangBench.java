@@ -25,8 +25,7 @@ final class SglangBench implements ToolFormat {
     public Imported read(List<JsonNode> documents, Path file) {
         List<LoadResult> results = new ArrayList<>();
         List<String> notes = new ArrayList<>();
-        notes.add(
-                "Where the server tells no usage beside each chunk, tokens of answers are those that were asked for.");
+        notes.add("Where the server tells no usage beside each chunk, tokens of answers are the requested ones.");
         notes.add("Tokens of prompts are counted by the client's tokenizer, so their mean is left out.");
         for (JsonNode document : documents) {
             Told told = new Told(file, NAME);

@@ -111,8 +111,8 @@ final class LoadFlags {
         OptionalDouble served = measures.of(Metric.OUTPUT_THROUGHPUT);
         return Optional.of(String.format(
                 Locale.ROOT,
-                "SATURATED: %.0f tok/s were asked for and %s served, %.1f requests were under way in the middle"
-                        + " third and %.1f in the last one; its TTFT is mostly waiting and says nothing of prefill.",
+                "SATURATED: %.0f tok/s were requested and %s served, %.1f requests were under way in the middle third"
+                        + " and %.1f in the last one; its TTFT is mostly waiting and says nothing of prefill.",
                 tokens / comes,
                 served.isPresent() ? String.format(Locale.ROOT, "%.0f", served.getAsDouble()) : "nobody knows how many",
                 underWay(records, 1),

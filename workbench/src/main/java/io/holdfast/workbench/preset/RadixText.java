@@ -45,7 +45,7 @@ record RadixText(RadixStory story, String model, EngineFacts facts, Optional<Str
         if (request.flood() > 0) {
             head = String.format(
                     Locale.ROOT,
-                    "Flood %s: %,d requests, %,d tokens that nobody asked for before",
+                    "Flood %s: %,d requests, %,d new tokens",
                     request.part(),
                     request.flood(),
                     request.prompt());

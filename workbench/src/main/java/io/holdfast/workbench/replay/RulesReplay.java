@@ -181,7 +181,7 @@ final class RulesReplay {
                 worked = pass();
             }
         } catch (EngineDeath death) {
-            throw new LoadTestException("The engine died of what it was asked for: " + death.getMessage() + ".", death);
+            throw new LoadTestException("A request ended the engine: " + death.getMessage() + ".", death);
         }
         long span = clock.now - trace.nanos(0);
         return new ReplayResult(

@@ -123,8 +123,8 @@ public record Claim(
                 .toList();
         if (asked.isEmpty()) {
             throw new LoadTestException("The run of " + file
-                    + " asked for no hold in a pinned leg, so it is no evidence of one; name the journal of a run that"
-                    + " did.");
+                    + " requested no hold in a pinned leg, so it is no evidence of one; name the journal of a run"
+                    + " that did.");
         }
         long inFull = asked.stream().filter(HoldReceipt::isInFull).count();
         Map<String, Long> answers = asked.stream()

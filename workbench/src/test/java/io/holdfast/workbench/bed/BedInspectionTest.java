@@ -2,6 +2,7 @@ package io.holdfast.workbench.bed;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.core.look.Finding;
 import io.holdfast.loadtest.client.Calibration;
 import io.holdfast.loadtest.client.ExistingServer;
 import io.holdfast.loadtest.client.HttpEngine;
@@ -36,7 +37,7 @@ class BedInspectionTest {
     }
 
     /** One of the subject, when requests are answered like this. */
-    private Check answering(StubEngine.Script script, String subject) {
+    private Finding answering(StubEngine.Script script, String subject) {
         engine.answers = body -> script;
         RunClock clock = RunClock.system();
         try (HttpEngine asked =
@@ -72,43 +73,43 @@ class BedInspectionTest {
                 Optional.empty());
     }
 
-    private static Check only(BedInspection.Found found, String subject) {
-        return found.checks().stream()
-                .filter(check -> check.subject().equals(subject))
+    private static Finding only(BedInspection.Found found, String subject) {
+        return found.findings().stream()
+                .filter(finding -> finding.subject().equals(subject))
                 .findFirst()
-                .orElseThrow(() -> new AssertionError(subject + " is not among " + found.checks()));
+                .orElseThrow(() -> new AssertionError(subject + " is not among " + found.findings()));
     }
 
     @Test
     void cachedTokens_areProvenByAPromptThatComesAgain() {
-        Check told = answering(StubEngine.stream(PROMPT, 2, OptionalInt.of(64)), "cached tokens");
-        assertThat(told.state()).isEqualTo(Check.State.OK);
+        Finding told = answering(StubEngine.stream(PROMPT, 2, OptionalInt.of(64)), "cached tokens");
+        assertThat(told.status()).isEqualTo(Finding.Status.OK);
         assertThat(told.text()).startsWith("reported: 64 of 96");
-        Check nothing = answering(StubEngine.stream(PROMPT, 2, OptionalInt.of(0)), "cached tokens");
-        assertThat(nothing.state()).isEqualTo(Check.State.WARNING);
+        Finding nothing = answering(StubEngine.stream(PROMPT, 2, OptionalInt.of(0)), "cached tokens");
+        assertThat(nothing.status()).isEqualTo(Finding.Status.WARNING);
         assertThat(nothing.text()).contains("sent twice found nothing cached");
-        Check silent = answering(StubEngine.stream(PROMPT, 2, OptionalInt.empty()), "cached tokens");
-        assertThat(silent.state()).isEqualTo(Check.State.WARNING);
+        Finding silent = answering(StubEngine.stream(PROMPT, 2, OptionalInt.empty()), "cached tokens");
+        assertThat(silent.status()).isEqualTo(Finding.Status.WARNING);
         assertThat(silent.text()).contains("do not say how many tokens were cached");
     }
 
     @Test
     void requestThatIsNotAnswered_isMissing() {
-        Check failed = answering(StubEngine.status(503, "busy"), "request");
-        assertThat(failed.state()).isEqualTo(Check.State.MISSING);
+        Finding failed = answering(StubEngine.status(503, "busy"), "request");
+        assertThat(failed.status()).isEqualTo(Finding.Status.MISSING);
         assertThat(failed.text()).contains("503");
     }
 
     @Test
     void clientThatIsTooSlow_isWarnedOf() {
-        assertThat(client(10, 100).state()).isEqualTo(Check.State.OK);
-        assertThat(client(700, 100).state()).as("70 % of its core").isEqualTo(Check.State.WARNING);
-        Check late = client(10, 6_000);
-        assertThat(late.state()).isEqualTo(Check.State.WARNING);
+        assertThat(client(10, 100).status()).isEqualTo(Finding.Status.OK);
+        assertThat(client(700, 100).status()).as("70 % of its core").isEqualTo(Finding.Status.WARNING);
+        Finding late = client(10, 6_000);
+        assertThat(late.status()).isEqualTo(Finding.Status.WARNING);
         assertThat(late.text()).contains("stamps of first tokens are 6.0 ms late (p99)");
     }
 
-    private Check client(double loopMicros, double lateMicros) {
+    private Finding client(double loopMicros, double lateMicros) {
         return only(alone(4, loopMicros, lateMicros), "client");
     }
 
@@ -124,17 +125,17 @@ class BedInspectionTest {
 
     @Test
     void moreStreamsThanFilesMayBeOpen_areMissing() {
-        Check few = only(alone(Integer.MAX_VALUE / 4, 10, 100), "open files");
-        assertThat(few.state()).isEqualTo(Check.State.MISSING);
+        Finding few = only(alone(Integer.MAX_VALUE / 4, 10, 100), "open files");
+        assertThat(few.status()).isEqualTo(Finding.Status.MISSING);
         assertThat(few.mend().orElse("")).startsWith("ulimit -n ");
     }
 
     @Test
     void serverThatWaitsForEachKernel_isWarnedOf() {
         assertThat(BedInspection.variables(Map.of("CUDA_LAUNCH_BLOCKING", "1")).orElseThrow())
-                .satisfies(check -> {
-                    assertThat(check.state()).isEqualTo(Check.State.WARNING);
-                    assertThat(check.text()).contains("wait for each kernel");
+                .satisfies(finding -> {
+                    assertThat(finding.status()).isEqualTo(Finding.Status.WARNING);
+                    assertThat(finding.text()).contains("wait for each kernel");
                 });
         assertThat(BedInspection.variables(Map.of("CUDA_LAUNCH_BLOCKING", "0"))).isEmpty();
         assertThat(BedInspection.variables(Map.of())).isEmpty();

@@ -2,6 +2,7 @@ package io.holdfast.workbench.bed;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.core.look.Finding;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -35,12 +36,12 @@ class SharedMemoryTest {
         List<Path> before = files();
         SharedMemory memory = new SharedMemory(folder);
         Files.setLastModifiedTime(living, FileTime.from(Instant.parse("2026-01-01T00:00:07Z")));
-        List<Check> checks = memory.segments(Map.of());
-        assertThat(checks).extracting(Check::state).containsExactly(Check.State.OK, Check.State.WARNING);
-        assertThat(checks.getFirst().text())
+        List<Finding> findings = memory.segments(Map.of());
+        assertThat(findings).extracting(Finding::status).containsExactly(Finding.Status.OK, Finding.Status.WARNING);
+        assertThat(findings.getFirst().text())
                 .contains("SGL-1-of-mine: limit 8,192 MiB, 3,072 MiB used, 1,024 MiB mapped");
-        assertThat(checks.getLast().text()).contains("old_engine").contains("left behind");
-        assertThat(checks.getLast().mend().orElse("")).contains("kvctl delete old_engine");
+        assertThat(findings.getLast().text()).contains("old_engine").contains("left behind");
+        assertThat(findings.getLast().mend().orElse("")).contains("kvctl delete old_engine");
         assertThat(files()).as("nothing is made or removed").isEqualTo(before);
     }
 
@@ -53,24 +54,24 @@ class SharedMemoryTest {
     @Test
     void kvcachedEnabled_withoutSegmentIsAWarning() {
         SharedMemory memory = new SharedMemory(folder);
-        Check set = memory.segments(Map.of("ENABLE_KVCACHED", "true")).getFirst();
-        assertThat(set.state()).isEqualTo(Check.State.WARNING);
+        Finding set = memory.segments(Map.of("ENABLE_KVCACHED", "true")).getFirst();
+        assertThat(set.status()).isEqualTo(Finding.Status.WARNING);
         assertThat(set.text()).contains("nothing was patched");
         assertThat(set.mend()).contains("KVCACHED_AUTOPATCH=1 beside ENABLE_KVCACHED=true");
-        Check both = memory.segments(Map.of("ENABLE_KVCACHED", "true", "KVCACHED_AUTOPATCH", "1"))
+        Finding both = memory.segments(Map.of("ENABLE_KVCACHED", "true", "KVCACHED_AUTOPATCH", "1"))
                 .getFirst();
         assertThat(both.mend()).contains("look into the server's log for the line of the patch");
         assertThat(memory.segments(Map.of("ENABLE_KVCACHED", "false"))
                         .getFirst()
-                        .state())
-                .isEqualTo(Check.State.NOTE);
+                        .status())
+                .isEqualTo(Finding.Status.NOTE);
     }
 
     @Test
     void mount_isThereOrMissing() {
         assertThat(new SharedMemory(folder).mount().text()).contains("GiB").contains(folder.toString());
-        Check none = new SharedMemory(folder.resolve("nosuch")).mount();
-        assertThat(none.state()).isEqualTo(Check.State.MISSING);
+        Finding none = new SharedMemory(folder.resolve("nosuch")).mount();
+        assertThat(none.status()).isEqualTo(Finding.Status.MISSING);
         assertThat(none.mend().orElse("")).contains("--shm-size");
     }
 }

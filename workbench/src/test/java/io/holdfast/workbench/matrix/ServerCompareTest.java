@@ -213,7 +213,7 @@ final class ServerCompareTest {
         Ran ran = run("dead", SMALL, 1, Map.of("one", 10.0));
         assertThat(ran.report().notStarted())
                 .isEqualTo(Map.of(
-                        "other", "did not start: the server's command ended by itself with exit code 1 (no memory)"));
+                        "other", "did not start: the server's command ended on its own with exit code 1 (no memory)"));
         assertThat(ran.report().table())
                 .filteredOn(row -> row.get(1).equals("other"))
                 .hasSize(DEEP ? 6 : 3)
@@ -352,7 +352,7 @@ final class ServerCompareTest {
     private static double step(Map<String, Double> steps, Suite.Leg leg) {
         return Optional.ofNullable(steps.get(leg.settings().getOrDefault("variant", "")))
                 .orElseThrow(() -> new Suite.NoServerException(
-                        "did not start: the server's command ended by itself with exit code 1 (no memory)"));
+                        "did not start: the server's command ended on its own with exit code 1 (no memory)"));
     }
 
     /** Of real units, one of which does not start. */

@@ -39,17 +39,26 @@ final class PresetsTest {
     Path folder;
 
     private static List<Preset> presets() {
-        BenchConfig config = BenchConfig.of("bench-config.yaml", """
-            models: [{name: m, path: org/m, port: 8001}]
-            benchmark: {request_rates: [8], num_requests: 4, input_len: 64, output_len: 4}
-            """);
-        return List.of(
-                preset("serving", "workload=baseline", "requests=2"),
-                preset("radix", "requests=10", "output-tokens=1"),
-                new KvcachedOverhead(values("kvcached-overhead", "config=x", "arrivals=constant"), config),
-                preset("baseline-story", "requests=2"),
-                preset("simple", "requests=4"),
-                preset("negative", "requests=4"));
+        return Presets.all().stream()
+                .map(Definition::name)
+                .filter(name -> !ELSEWHERE.contains(name))
+                .map(PresetsTest::small)
+                .toList();
+    }
+
+    /** A preset with few requests; one of loads alone needs no case of its own. */
+    private static Preset small(String name) {
+        return switch (name) {
+            case "serving" -> preset(name, "workload=baseline", "requests=2");
+            case "radix" -> preset(name, "requests=10", "output-tokens=1");
+            case "kvcached-overhead" ->
+                new KvcachedOverhead(
+                        values(name, "config=x", "arrivals=constant"), BenchConfig.of("bench-config.yaml", """
+                            models: [{name: m, path: org/m, port: 8001}]
+                            benchmark: {request_rates: [8], num_requests: 4, input_len: 64, output_len: 4}
+                            """));
+            default -> preset(name, "requests=4");
+        };
     }
 
     @ParameterizedTest
@@ -70,12 +79,10 @@ final class PresetsTest {
 
     @Test
     void everyPresetOfTheList_isTested() {
-        assertThat(presets())
-                .extracting(Preset::name)
-                .containsExactlyElementsOf(Presets.all().stream()
-                        .map(Definition::name)
-                        .filter(name -> !ELSEWHERE.contains(name))
-                        .toList());
+        List<String> listed = Presets.all().stream().map(Definition::name).toList();
+        List<String> tested = presets().stream().map(Preset::name).toList();
+        assertThat(listed).doesNotHaveDuplicates().containsAll(ELSEWHERE).containsAll(tested);
+        assertThat(tested).hasSize(listed.size() - ELSEWHERE.size());
     }
 
     @ParameterizedTest

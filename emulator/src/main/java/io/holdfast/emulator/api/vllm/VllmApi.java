@@ -96,7 +96,7 @@ public final class VllmApi {
 
     private void health(Call call) {
         if (stats().stream().allMatch(VllmStats::ready)) {
-            context.reply(call, engine.ask(scheduler -> true), _ -> call.empty(200));
+            context.health(call);
         } else {
             call.empty(503);
         }

@@ -119,7 +119,7 @@ export class HoldForm {
     const hold = await this.#send('POST', '/holds', {...prefix, leaseSeconds: seconds});
     if (hold) {
       at('hold-dialog').close();
-      this.#done(`Hold ${hold.id} of ${this.#engine} is ${hold.state === 'held' ? `held: ${plural(hold.heldTokens, 'token')}` : 'asked for'}. ${sentence(hold.reason)}`);
+      this.#done(`Hold ${hold.id} of ${this.#engine} is ${hold.state === 'held' ? `held: ${plural(hold.heldTokens, 'token')}` : 'requested'}. ${sentence(hold.reason)}`);
     }
   }
 

@@ -83,7 +83,7 @@ function stale(now) {
   const text = last ? `Not live: these figures are of ${clock(last.at)}. ${lostWhy} ` : `${lostWhy} `;
   const bar = at('stale');
   bar.hidden = false;
-  show(bar, document.createTextNode(text + (now === 'refused' ? 'Enter one by the button above.' : 'It is tried again by itself.')));
+  show(bar, document.createTextNode(text + (now === 'refused' ? 'Enter one by the button above.' : 'It is retried automatically.')));
 }
 
 function open(id) {
@@ -148,7 +148,7 @@ document.addEventListener('click', event => {
       act('DELETE', `${path}/holds/${hold}`, `Hold ${hold} of ${engine} is released.`);
       break;
     case 'release-all':
-      sure(`Release all holds of ${engine}?`, `${plural(Number(button.dataset.count), 'hold')} will be let go of, and nothing is held there until you resume.`, 'Release all and pause',
+      sure(`Release all holds of ${engine}?`, `${plural(Number(button.dataset.count), 'hold')} will be released, and nothing is held there until you resume.`, 'Release all and pause',
         () => act('DELETE', `${path}/holds`, `Everything of ${engine} is released, and holding is paused.`));
       break;
     case 'resume':

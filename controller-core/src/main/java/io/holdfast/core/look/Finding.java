@@ -1,9 +1,9 @@
-package io.holdfast.sidecar.look;
+package io.holdfast.core.look;
 
 import java.util.Optional;
 
 /**
- * One thing that was looked at on an engine.
+ * One thing that was looked at, on an engine or on the machine beside it.
  *
  * @param subject what it is about, one or two words
  * @param text what was found
@@ -17,34 +17,39 @@ public record Finding(Status status, String subject, String text, Optional<Strin
         MISSING,
         /** It works less well than it could. */
         WARNING,
-        /** It matters and could not be told. */
+        /** It matters and could not be determined. */
         UNKNOWN,
-        /** Not there, and nobody needs it. */
+        /** It is not there, and nobody needs it. */
         NOTE
     }
 
+    /** Returns a finding of something that is as it should be. */
     public static Finding ok(String subject, String text) {
         return new Finding(Status.OK, subject, text, Optional.empty());
     }
 
-    static Finding missing(String subject, String text, String mend) {
+    /** Returns a finding of something that is needed and not there. */
+    public static Finding missing(String subject, String text, String mend) {
         return new Finding(Status.MISSING, subject, text, Optional.of(mend));
     }
 
-    static Finding warning(String subject, String text, String mend) {
+    /** Returns a finding of something that could be better. */
+    public static Finding warning(String subject, String text, String mend) {
         return new Finding(Status.WARNING, subject, text, Optional.of(mend));
     }
 
-    static Finding unknown(String subject, String text, String mend) {
+    /** Returns a finding of something that could not be determined. */
+    public static Finding unknown(String subject, String text, String mend) {
         return new Finding(Status.UNKNOWN, subject, text, Optional.of(mend));
     }
 
-    /** One that another row's mend would tell. */
-    static Finding unknown(String subject, String text) {
+    /** Returns a finding of something that can be determined once another finding is mended. */
+    public static Finding unknown(String subject, String text) {
         return new Finding(Status.UNKNOWN, subject, text, Optional.empty());
     }
 
-    static Finding note(String subject, String text) {
+    /** Returns a finding of something that is not there and that nobody needs. */
+    public static Finding note(String subject, String text) {
         return new Finding(Status.NOTE, subject, text, Optional.empty());
     }
 }
