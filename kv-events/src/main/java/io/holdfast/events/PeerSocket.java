@@ -99,6 +99,9 @@ final class PeerSocket implements AutoCloseable {
 
     private Stage stage = Stage.RESTING;
     private long now;
+    /** A clock may stand anywhere when it begins, so the first attempt has no time of its own. */
+    private boolean rests;
+
     private long restUntil;
     private long restNanos = FIRST_REST_NANOS;
     private long giveUpAt;
@@ -123,7 +126,6 @@ final class PeerSocket implements AutoCloseable {
      *
      * @param wakeup called by any thread when a round is due early
      * @param first frames of the message that is sent as soon as a connection is made
-     * @throws IllegalArgumentException with one sentence when the endpoint's host is none
      */
     PeerSocket(Selector selector, Runnable wakeup, Type type, String endpoint, List<byte[]> first, Listener listener) {
         this.selector = selector;
@@ -137,7 +139,11 @@ final class PeerSocket implements AutoCloseable {
         this.listener = listener;
     }
 
-    /** Looks the host up at once, which may take its time. */
+    /**
+     * Looks the host up at once, which may take its time.
+     *
+     * @throws IllegalArgumentException with one sentence when it is none
+     */
     void requireHost() {
         try {
             InetAddress.getByName(host);
@@ -162,7 +168,7 @@ final class PeerSocket implements AutoCloseable {
     /** Time after which a round is due even if nothing arrives. */
     long idleNanos() {
         return switch (stage) {
-            case RESTING -> Math.max(0, restUntil - now);
+            case RESTING -> rests ? Math.max(0, restUntil - now) : 0;
             case RESOLVING, CONNECTING, GREETING, READYING -> Math.max(0, giveUpAt - now);
             case OPEN -> Long.MAX_VALUE;
         };
@@ -177,7 +183,7 @@ final class PeerSocket implements AutoCloseable {
     void round(long nanos) {
         now = nanos;
         try {
-            if (stage == Stage.RESTING && now - restUntil >= 0) {
+            if (stage == Stage.RESTING && (!rests || now - restUntil >= 0)) {
                 giveUpAt = now + CONNECT_NANOS;
                 resolve();
             }
@@ -287,6 +293,7 @@ final class PeerSocket implements AutoCloseable {
         boolean were = stage == Stage.OPEN;
         closeChannel();
         stage = Stage.RESTING;
+        rests = true;
         restUntil = now + restNanos;
         restNanos = Math.min(2 * restNanos, LONGEST_REST_NANOS);
         if (were) {
