@@ -80,7 +80,7 @@ public final class PrefixMatch {
         do {
             // A cache's id is given out again: what an id means must not change while it is looked for.
             before = fleet.roster();
-            fleet.tree().match(path, from, count, matches);
+            fleet.matched().match(path, from, count, matches);
         } while (before != fleet.roster());
         roster = before;
     }

@@ -162,7 +162,7 @@ class FleetTest {
         fleet.doWork();
 
         assertThat(gone.toCompletableFuture().get()).isEqualTo(new Released(0, 0));
-        assertThat(fleet.tree().blocks()).as("no memory is kept for it").isEqualTo(2);
+        assertThat(fleet.matched().blocks()).as("no memory is kept for it").isEqualTo(2);
         Engine again = sglang("one");
         new ToldEngine(again.events()).stores(tokens(100, 4));
         PrefixMatch match = fleet.match(PROMPT);
@@ -277,7 +277,7 @@ class FleetTest {
         assertThat(one.fault().orElseThrow()).startsWith("its events could not be applied (");
         assertThat(fleet.match(PROMPT).tokens(one)).isZero();
         assertThat(fleet.match(PROMPT).longest()).containsSame(two);
-        assertThat(fleet.tree().blocks()).as("what it had is let go of").isEqualTo(2);
+        assertThat(fleet.matched().blocks()).as("what it had is let go of").isEqualTo(2);
         assertThat(fleet.engines()).containsExactly(two);
         CompletionStage<Released> gone = fleet.remove(one);
         fleet.doWork();

@@ -2,64 +2,37 @@ package io.holdfast.events;
 
 import io.holdfast.core.index.KvEventSink;
 import java.nio.ByteBuffer;
-import java.nio.channels.SocketChannel;
+import java.nio.channels.Selector;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.IntFunction;
-import org.zeromq.SocketType;
-import org.zeromq.ZContext;
-import org.zeromq.ZEvent;
-import org.zeromq.ZMQ;
-import org.zeromq.ZMQException;
-import zmq.Msg;
-import zmq.io.Metadata;
 
 /**
  * The sockets of one endpoint: the one that receives live batches and, while past ones are requested, the one for the
  * replay.
  *
- * <p>Connections are counted as they are made, and every message says by which it came: both sides name a connection by
- * its port on this machine. The replay socket is a new one for each request, so that no answer to an older request, and
- * no connection to an earlier publisher, can get in between.
+ * <p>The replay socket is a new one for each request, so that no answer to an older request, and no connection to an
+ * earlier publisher, can get in between.
  */
 final class EndpointSocket implements BatchSequencer.ReplayRequester {
-    private static final int RECONNECT_MILLIS = 50;
-    private static final int HANDSHAKE_MILLIS = 1000;
     private static final int BURST = 256;
     private static final int BURST_BYTES = 8 << 20;
-    private static final int LARGEST_MESSAGE = 64 << 20;
-    private static final int MOST_FRAMES = 4;
     private static final long END = -1;
-    private static final String PORT_PROPERTY = "Self-Address";
-    private static final byte[] NOTHING = new byte[0];
+    private static final byte SUBSCRIBE = 1;
 
-    private final ZContext context;
-    private final ZMQ.Poller poller;
+    private final Selector selector;
+    private final Runnable wakeup;
     private final EventSource source;
     private final List<Subscription> subscriptions;
     private final List<BatchSequencer> sequencers = new ArrayList<>();
     private final KvEventDecoder decoder;
-    private final ZMQ.Socket subscriber;
-    private Optional<ZMQ.Socket> replaySocket = Optional.empty();
+    private final PeerSocket subscriber;
+    private Optional<PeerSocket> replaySocket = Optional.empty();
     private String replayUnreachable = "";
-    /** Set by the sockets' thread. */
-    private AtomicBoolean replaySocketLost = new AtomicBoolean();
-
-    /** Written by the sockets' thread, before the new connection brings its first message. */
-    private final Map<String, Long> connections = new ConcurrentHashMap<>();
-
-    private volatile long connection;
-    private volatile boolean connected;
-    private String connecting = "";
-
-    private Optional<Metadata> lastOrigin = Optional.empty();
-    private long lastConnection;
-    private final List<byte[]> frames = new ArrayList<>();
-    private int frameCount;
+    private boolean replaySocketLost;
+    private long now;
     private boolean full;
 
     /**
@@ -68,18 +41,19 @@ final class EndpointSocket implements BatchSequencer.ReplayRequester {
      * @throws IllegalArgumentException with one sentence when the publisher's host is none
      */
     EndpointSocket(
-            ZContext context,
-            ZMQ.Poller poller,
+            Selector selector,
+            Runnable wakeup,
             EventSource source,
             List<Subscription> subscriptions,
             IntFunction<KvEventSink> sinkOfRank,
             KvEventDecoder decoder,
             long now) {
-        this.context = context;
-        this.poller = poller;
+        this.selector = selector;
+        this.wakeup = wakeup;
         this.source = source;
         this.subscriptions = subscriptions;
         this.decoder = decoder;
+        this.now = now;
         for (Subscription subscription : subscriptions) {
             sequencers.add(new BatchSequencer(
                     subscription,
@@ -88,21 +62,27 @@ final class EndpointSocket implements BatchSequencer.ReplayRequester {
                     source.replayEndpoint().isPresent() ? Optional.of(this) : Optional.empty(),
                     now));
         }
-        this.subscriber = open(SocketType.SUB, source.endpoint());
-        subscriber.setSelfAddressPropertyName(PORT_PROPERTY);
-        subscriber.setEventHook(
-                this::onSocketEvent, ZMQ.EVENT_CONNECTED | ZMQ.EVENT_HANDSHAKE_PROTOCOL | ZMQ.EVENT_DISCONNECTED);
-        subscriber.subscribe(source.topic().getBytes(ZMQ.CHARSET));
-        try {
-            connect(subscriber, source.endpoint());
-        } catch (ZMQException | IllegalArgumentException e) {
-            subscriber.close();
-            throw new IllegalArgumentException(
-                    "The events endpoint \"" + source.endpoint() + "\" cannot be connected to: is \"" + source.host()
-                            + "\" the name of a host?",
-                    e);
-        }
-        poller.register(subscriber, ZMQ.Poller.POLLIN);
+        byte[] topic = source.topic().getBytes(StandardCharsets.UTF_8);
+        byte[] subscribe =
+                ByteBuffer.allocate(1 + topic.length).put(SUBSCRIBE).put(topic).array();
+        this.subscriber = new PeerSocket(
+                selector,
+                wakeup,
+                PeerSocket.Type.SUB,
+                source.endpoint(),
+                List.of(subscribe),
+                new PeerSocket.Listener() {
+                    @Override
+                    public void connected(boolean there) {
+                        subscriptions.forEach(subscription -> subscription.connected(there));
+                    }
+
+                    @Override
+                    public void refused(String sentence) {
+                        subscriptions.getFirst().refuse(sentence);
+                    }
+                });
+        subscriber.requireHost();
     }
 
     List<Subscription> subscriptions() {
@@ -110,10 +90,13 @@ final class EndpointSocket implements BatchSequencer.ReplayRequester {
     }
 
     /** Applies what has arrived, up to a burst of it; answers how many batches reached the sink. */
-    int drain(long now) {
+    int drain(long nanos) {
+        now = nanos;
+        subscriber.round(now);
         for (BatchSequencer sequencer : sequencers) {
-            sequencer.round(now, connection, connected);
+            sequencer.round(now, subscriber.connections(), subscriber.connected());
         }
+        full = false;
         receiveLive();
         replaySocket.ifPresent(this::readAnswer);
         if (!replayUnreachable.isEmpty()) {
@@ -129,87 +112,51 @@ final class EndpointSocket implements BatchSequencer.ReplayRequester {
     }
 
     long idleNanos() {
-        return sequencers.getFirst().idleNanos();
+        long here = Math.min(sequencers.getFirst().idleNanos(), subscriber.idleNanos());
+        return replaySocket.isPresent() ? Math.min(here, replaySocket.get().idleNanos()) : here;
     }
 
     void close() {
         stop();
-        poller.unregister(subscriber);
         subscriber.close();
     }
 
     @Override
     public void requestReplay(long from) {
         stop();
-        String endpoint = source.replayEndpoint().orElseThrow();
-        ZMQ.Socket socket = open(SocketType.DEALER, endpoint);
+        byte[] request = ByteBuffer.allocate(Long.BYTES).putLong(from).array();
+        replaySocketLost = false;
+        // The empty frame stands in for the envelope that the publisher's end expects.
+        PeerSocket socket = new PeerSocket(
+                selector,
+                wakeup,
+                PeerSocket.Type.DEALER,
+                source.replayEndpoint().orElseThrow(),
+                List.of(new byte[0], request),
+                new PeerSocket.Listener() {
+                    @Override
+                    public void connected(boolean there) {
+                        replaySocketLost = !there;
+                    }
+
+                    @Override
+                    public void refused(String sentence) {
+                        replayUnreachable = sentence;
+                    }
+                });
         replaySocket = Optional.of(socket);
-        AtomicBoolean lost = new AtomicBoolean();
-        replaySocketLost = lost;
-        socket.setEventHook(event -> lost.set(true), ZMQ.EVENT_DISCONNECTED);
-        poller.register(socket, ZMQ.Poller.POLLIN);
-        try {
-            connect(socket, endpoint);
-            // The empty frame stands in for the envelope that the publisher's end expects.
-            // A socket that lost its only connection would wait for another one, and with it all engines' events.
-            byte[] request = ByteBuffer.allocate(Long.BYTES).putLong(from).array();
-            if (!socket.send(NOTHING, ZMQ.SNDMORE | ZMQ.DONTWAIT) || !socket.send(request, ZMQ.DONTWAIT)) {
-                replayUnreachable = "\"" + endpoint + "\" went away as it was asked";
-            }
-        } catch (ZMQException | IllegalArgumentException e) {
-            replayUnreachable = "\"" + endpoint + "\" cannot be connected to";
-        }
+        socket.round(now);
     }
 
     @Override
     public void stop() {
-        replaySocket.ifPresent(socket -> {
-            poller.unregister(socket);
-            socket.close();
-        });
+        replaySocket.ifPresent(PeerSocket::close);
         replaySocket = Optional.empty();
     }
 
-    private ZMQ.Socket open(SocketType type, String endpoint) {
-        ZMQ.Socket socket = context.createSocket(type);
-        socket.setRcvHWM(KvEventLoop.RECEIVE_QUEUE);
-        socket.setReconnectIVL(RECONNECT_MILLIS);
-        socket.setHandshakeIvl(HANDSHAKE_MILLIS);
-        socket.setMaxMsgSize(LARGEST_MESSAGE);
-        socket.setLinger(0);
-        socket.setIPv6(endpoint.contains("["));
-        return socket;
-    }
-
-    private static void connect(ZMQ.Socket socket, String endpoint) {
-        if (!socket.connect(endpoint)) {
-            throw new ZMQException(socket.errno());
-        }
-    }
-
-    private void onSocketEvent(ZEvent event) {
-        switch (event.getEvent()) {
-            case CONNECTED -> {
-                SocketChannel channel = event.getValue();
-                connecting = port(String.valueOf(channel.socket().getLocalSocketAddress()));
-            }
-            case HANDSHAKE_PROTOCOL -> {
-                long made = connection + 1;
-                connections.put(connecting, made);
-                connection = made;
-                connected(true);
-            }
-            default -> connected(false);
-        }
-    }
-
-    private void connected(boolean now) {
-        connected = now;
-        subscriptions.forEach(subscription -> subscription.connected(now));
-    }
-
-    private static String port(String address) {
-        return address.substring(address.lastIndexOf(':') + 1);
+    /** Returns true while past batches are requested. */
+    boolean asks() {
+        return replaySocket.isPresent();
     }
 
     /** Returns true if the last burst left something behind. */
@@ -218,10 +165,9 @@ final class EndpointSocket implements BatchSequencer.ReplayRequester {
     }
 
     private void receiveLive() {
-        full = false;
         long bytes = 0;
         for (int taken = 0; taken < BURST && bytes < BURST_BYTES; taken++) {
-            long size = receive(subscriber);
+            long size = subscriber.receive();
             if (size < 0) {
                 return;
             }
@@ -234,7 +180,8 @@ final class EndpointSocket implements BatchSequencer.ReplayRequester {
 
     private void accept() {
         int rank = 0;
-        Optional<String> refusal = shape();
+        List<byte[]> frames = subscriber.frames();
+        Optional<String> refusal = shape(frames, subscriber.frameCount());
         if (refusal.isEmpty() && sequencers.size() > 1) {
             rank = decoder.read(frames.get(2)) ? decoder.rank() : 0;
             if (rank < 0 || rank >= sequencers.size()) {
@@ -250,11 +197,11 @@ final class EndpointSocket implements BatchSequencer.ReplayRequester {
             return;
         }
         BatchSequencer sequencer = sequencers.get(rank);
-        sequencer.live(new Message(lastConnection, frames.get(1), frames.get(2), sequencer.replayRequests()));
+        sequencer.live(new Message(subscriber.connections(), frames.get(1), frames.get(2), sequencer.replayRequests()));
     }
 
     /** Reason why the message is no batch, by its outside. */
-    private Optional<String> shape() {
+    private Optional<String> shape(List<byte[]> frames, int frameCount) {
         if (frameCount != 3) {
             return Optional.of("A message of " + frameCount + " frames came from " + source.endpoint()
                     + "; a batch has three: topic, sequence, payload.");
@@ -271,21 +218,26 @@ final class EndpointSocket implements BatchSequencer.ReplayRequester {
                 : Optional.empty();
     }
 
-    private void readAnswer(ZMQ.Socket socket) {
+    private void readAnswer(PeerSocket socket) {
         BatchSequencer sequencer = sequencers.getFirst();
+        socket.round(now);
         // What is applied may end this question and begin another, by another socket.
-        for (int taken = 0; taken < BURST && replaySocket.filter(socket::equals).isPresent(); taken++) {
-            boolean gone = replaySocketLost.get();
-            if (receive(socket) < 0) {
-                if (gone) {
+        for (int taken = 0; replaySocket.filter(socket::equals).isPresent(); taken++) {
+            if (taken == BURST) {
+                full = true;
+                return;
+            }
+            if (socket.receive() < 0) {
+                if (replaySocketLost) {
                     sequencer.cutOff();
                 }
                 return;
             }
             // An empty frame, in newer builds the topic, the sequence and the payload.
-            int at = frameCount - 2;
+            List<byte[]> frames = socket.frames();
+            int at = socket.frameCount() - 2;
             if (at < 1 || at > 2 || frames.get(0).length > 0 || frames.get(at).length < Long.BYTES) {
-                sequencer.failed("an answer of " + frameCount + " frames is none");
+                sequencer.failed("an answer of " + socket.frameCount() + " frames is none");
                 return;
             }
             Message batch = new Message(0, frames.get(at), frames.get(at + 1), sequencer.replayRequests());
@@ -296,38 +248,6 @@ final class EndpointSocket implements BatchSequencer.ReplayRequester {
             } else {
                 sequencer.answered(batch);
             }
-        }
-    }
-
-    /** Takes one message into {@link #frames} and answers its size; negative when there is none. */
-    private long receive(ZMQ.Socket socket) {
-        frames.clear();
-        frameCount = 0;
-        long bytes = 0;
-        // A message arrives whole or not at all, so its later frames are there.
-        do {
-            Msg frame = socket.recvMsg(ZMQ.DONTWAIT);
-            if (frame == null) {
-                break;
-            }
-            if (frameCount == 0 && socket.equals(subscriber)) {
-                recordConnection(frame);
-            }
-            if (frameCount < MOST_FRAMES) {
-                frames.add(frame.data());
-            }
-            frameCount++;
-            bytes += frame.size();
-        } while (socket.hasReceiveMore());
-        return frameCount == 0 ? -1 : bytes;
-    }
-
-    @SuppressWarnings("ReferenceEquality") // one object for each connection
-    private void recordConnection(Msg frame) {
-        Metadata origin = frame.getMetadata();
-        if (origin != null && lastOrigin.filter(known -> known == origin).isEmpty()) {
-            lastOrigin = Optional.of(origin);
-            lastConnection = connections.getOrDefault(port(String.valueOf(origin.get(PORT_PROPERTY))), connection);
         }
     }
 }

@@ -138,9 +138,8 @@ public final class Subscription {
     }
 
     /**
-     * Rounds in which one burst did not empty the receive queue. The publisher is ahead of us while this grows with
-     * every round; it drops batches once the queues on the way are full, {@link KvEventLoop#RECEIVE_QUEUE} of them on
-     * our side.
+     * Rounds in which one burst did not empty what had arrived. The publisher is ahead of us while this grows with every
+     * round; it drops batches once its own queue for us is full.
      */
     public long fullRounds() {
         return fullRounds.get();

@@ -8,6 +8,7 @@ import io.holdfast.core.index.Tier;
 import io.holdfast.events.KvEventEncoder.Dialect;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -356,23 +357,33 @@ final class KvEventLoopTest {
     }
 
     @Test
-    void streamOf25BatchesIn50Milliseconds_isTakenInRounds() {
+    void afterARoundThatApplied_batchesGather() {
         AtomicLong now = new AtomicLong();
         try (KvEventLoop clocked = new KvEventLoop(now::get);
                 Publisher engine = new Publisher("tcp://127.0.0.1:*")) {
             Subscription subscription = clocked.subscribe(engine.endpoint, TOPIC, log);
             until(clocked, engine::hasSubscriber);
-            now.addAndGet(TimeUnit.MILLISECONDS.toNanos(40));
-            for (int i = 0; i < 25; i++) {
-                engine.send(i, cleared());
-            }
-            until(clocked, () -> subscription.received() == 25);
-            // The stretch that is counted ends.
-            now.addAndGet(TimeUnit.MILLISECONDS.toNanos(10));
-            assertThat(clocked.doWork(0)).isZero();
+            engine.send(0, cleared());
+            until(clocked, () -> subscription.received() == 1);
 
-            // Nothing comes, and it waits for no batch: what comes next is taken together.
+            // Nothing comes, and it waits for no batch, but for the time in which some may gather.
             assertThat(clocked.doWork(Integer.MAX_VALUE)).isZero();
+        }
+    }
+
+    @Test
+    void wakeup_endsTheGathering() {
+        try (KvEventLoop clocked = new KvEventLoop(() -> 0);
+                Publisher engine = new Publisher("tcp://127.0.0.1:*")) {
+            Subscription subscription = clocked.subscribe(engine.endpoint, TOPIC, log);
+            until(clocked, engine::hasSubscriber);
+            clocked.gatherFor(Duration.ofDays(1));
+            engine.send(0, cleared());
+            until(clocked, () -> subscription.received() == 1);
+
+            CompletableFuture<Integer> applied = CompletableFuture.supplyAsync(() -> clocked.doWork(Integer.MAX_VALUE));
+            clocked.wakeup();
+            assertThat(applied.join()).isZero();
         }
     }
 

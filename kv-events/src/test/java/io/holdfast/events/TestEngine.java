@@ -3,6 +3,7 @@ package io.holdfast.events;
 import io.holdfast.events.ModelCache.Batch;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.zeromq.SocketType;
@@ -25,6 +26,7 @@ final class TestEngine implements AutoCloseable {
     }
 
     static final String TOPIC = "kv@engine@model";
+    private static final Duration CLOSING = Duration.ofSeconds(10);
     private static final byte[] END = ByteBuffer.allocate(8).putLong(-1).array();
 
     private final Form form;
@@ -51,7 +53,7 @@ final class TestEngine implements AutoCloseable {
 
     /** Dies, without a word, and comes back empty at other ports. */
     void restart() {
-        KvEventLoop.end(context);
+        end(context);
         cache.restart();
         life++;
         context = new ZContext();
@@ -92,7 +94,7 @@ final class TestEngine implements AutoCloseable {
 
     @Override
     public void close() {
-        KvEventLoop.end(context);
+        end(context);
     }
 
     private void answer(byte[] asker, String topic, byte[] sequence, byte[] payload) {
@@ -121,6 +123,19 @@ final class TestEngine implements AutoCloseable {
         socket.setLinger(0);
         socket.bind("tcp://127.0.0.1:*");
         return socket;
+    }
+
+    /**
+     * Closes a context as far as it lets itself be closed in time: JeroMQ waits without a limit for each socket to have
+     * ended, and an exception on one of its own threads makes that for ever. What is left then are daemon threads.
+     */
+    private static void end(ZContext context) {
+        Thread closing = Thread.ofPlatform().daemon().name("zmq-close").start(context::close);
+        try {
+            closing.join(CLOSING);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     private static int port(ZMQ.Socket socket) {

@@ -267,6 +267,11 @@ public final class EngineLink implements AutoCloseable {
         return controller.view();
     }
 
+    /** Completes when the events that have arrived by now are applied; any thread. */
+    public CompletionStage<Void> upToDate() {
+        return thread.upToDate();
+    }
+
     /** Whether the view is exact; that of an engine that is followed no more is not. */
     public boolean certain() {
         return view().certain() && fault().isEmpty();

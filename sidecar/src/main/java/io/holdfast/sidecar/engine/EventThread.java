@@ -11,8 +11,11 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -38,6 +41,10 @@ import org.slf4j.LoggerFactory;
 public final class EventThread implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(EventThread.class);
     private static final int STOP_SECONDS = 10;
+    private static final int LONGEST_WAIT_SECONDS = 1;
+    /** Age at which a view answers as it is. */
+    private static final long FRESH_NANOS = 10_000_000;
+
     private static final int MOST_DOUBLINGS = 5;
     private static final String HANGS =
             "the event thread hangs, so every pin is released; engines are followed again when it comes round"
@@ -50,6 +57,7 @@ public final class EventThread implements AutoCloseable {
     private final Queue<Consumer<KvEventLoop>> tasks = new ConcurrentLinkedQueue<>();
     private final Thread thread;
     private volatile long cameRoundAt;
+    private volatile long beganAt;
     private final AtomicLong rounds = new AtomicLong();
     private volatile boolean stopping;
     /** For {@link #look} alone. */
@@ -165,8 +173,9 @@ public final class EventThread implements AutoCloseable {
     public EventThread(LongSupplier clock, int pollMillis, FrameListener frames) {
         this.loop = new KvEventLoop(clock, frames);
         this.clock = clock;
-        this.pollMillis = pollMillis;
+        comeRoundEvery(pollMillis);
         this.cameRoundAt = clock.getAsLong();
+        this.beganAt = cameRoundAt;
         this.thread = Thread.ofPlatform().name("holdfast-events").daemon().unstarted(this::run);
     }
 
@@ -189,9 +198,10 @@ public final class EventThread implements AutoCloseable {
         driven.removeIf(each -> each.controller == controller);
     }
 
-    /** Waits so long for events at most, before it polls the controllers again. */
+    /** Lets events gather for so long, and waits no longer for them, before it polls the controllers again. */
     public void comeRoundEvery(int millis) {
         pollMillis = millis;
+        loop.gatherFor(Duration.ofMillis(millis));
     }
 
     /**
@@ -259,6 +269,21 @@ public final class EventThread implements AutoCloseable {
         loop.wakeup();
     }
 
+    /**
+     * Completes when everything is applied that has arrived by now: at once where a round has just begun, else after one
+     * that is not waited for; any thread. A thread that hangs is not waited for either.
+     */
+    public CompletionStage<Void> upToDate() {
+        CompletableFuture<Void> done = new CompletableFuture<>();
+        if (hanging || clock.getAsLong() - beganAt <= FRESH_NANOS) {
+            done.complete(null);
+        } else {
+            execute(applied -> done.complete(null));
+            done.completeOnTimeout(null, LONGEST_WAIT_SECONDS, TimeUnit.SECONDS);
+        }
+        return done;
+    }
+
     public double lagNanos() {
         return clock.getAsLong() - cameRoundAt;
     }
@@ -290,6 +315,7 @@ public final class EventThread implements AutoCloseable {
                     task.accept(loop);
                 }
                 loop.doWork(pollMillis);
+                beganAt = loop.beganAt();
                 poll();
                 cameRoundAt = clock.getAsLong();
                 rounds.incrementAndGet();

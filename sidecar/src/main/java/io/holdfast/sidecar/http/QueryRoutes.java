@@ -19,6 +19,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 
 /**
@@ -48,6 +49,7 @@ final class QueryRoutes implements HttpApi.Routes {
     private void answer(RoutingContext context, Function<byte[], Question> parser) {
         HttpApi.requireJson(context.request());
         api.body(context)
+                .compose(body -> upToDate().map(body))
                 .compose(body -> {
                     Future<JsonObject> made = body.length() <= SMALL_BODY
                             ? Future.succeededFuture(answer(parser.apply(body.bytes())))
@@ -56,6 +58,18 @@ final class QueryRoutes implements HttpApi.Routes {
                 })
                 .onSuccess(json -> api.reply(context, 200, json))
                 .onFailure(context::fail);
+    }
+
+    /** All engines are followed by one thread, so any of them tells. */
+    private Future<?> upToDate() {
+        Optional<EngineLink> any = engines.values().stream().findAny();
+        if (any.isEmpty()) {
+            return Future.succeededFuture();
+        }
+        CompletableFuture<Void> applied = any.get().upToDate().toCompletableFuture();
+        return applied.isDone()
+                ? Future.succeededFuture()
+                : api.await(applied, HttpApi.OUTCOME_SECONDS, HttpApi.controllerSilent(any.get()));
     }
 
     /** A query and the engines that it is about. */
