@@ -227,7 +227,7 @@ final class PeerSocket implements AutoCloseable {
             }
             return messageBytes;
         } catch (NotSpoken e) {
-            listener.refused(e.getMessage());
+            listener.refused(e.sentence);
             restNanos = LONGEST_REST_NANOS;
             lose();
             return -1;
@@ -534,8 +534,11 @@ final class PeerSocket implements AutoCloseable {
     private static final class NotSpoken extends Exception {
         private static final long serialVersionUID = 1;
 
+        private final String sentence;
+
         NotSpoken(String endpoint, String what) {
-            super("What answers at " + endpoint + " " + what + ": check the address.", null, false, false);
+            super(what, null, false, false);
+            sentence = "What answers at " + endpoint + " " + what + ": check the address.";
         }
     }
 }

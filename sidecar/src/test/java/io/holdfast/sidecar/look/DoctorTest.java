@@ -163,8 +163,10 @@ class DoctorTest {
                                     + " engines.ID.apiKeyEnv"));
             assertThat(subjects(found, Status.MISSING)).containsExactly("key");
             assertThat(found.findings())
-                    // Other tests have segments on this machine, of which the doctor of a silent engine says what to do.
-                    .filteredOn(each -> each.mend().isPresent() && !each.subject().equals("kvcached"))
+                    // Other tests have segments on this machine, of which the doctor of a silent engine says what to
+                    // do.
+                    .filteredOn(
+                            each -> each.mend().isPresent() && !each.subject().equals("kvcached"))
                     .extracting(Finding::subject)
                     .containsExactly("key");
             assertThat(subjects(found, Status.UNKNOWN))
