@@ -42,6 +42,7 @@ final class BatchSequencer {
     private static final long LONGEST_RETRY_NANOS = 320_000_000_000L;
     private static final long FIRST_CHECK_NANOS = 1_000_000_000L;
     private static final long LONGEST_CHECK_NANOS = 32_000_000_000L;
+    private static final int MOST_CUT_OFFS = 3;
     private static final long NONE_YET = -1;
 
     /**
@@ -82,6 +83,7 @@ final class BatchSequencer {
     private boolean confirmed;
     private boolean anotherLife;
     private boolean progress;
+    private int cutOffs;
     private Optional<Message> unreadable = Optional.empty();
 
     /** True while batches of an answer are applied without those that end it. */
@@ -246,6 +248,12 @@ final class BatchSequencer {
 
     /** The connection broke in the middle of the answer: the answer is requested again while there is time. */
     void cutOff() {
+        cutOffs = progress ? 0 : cutOffs + 1;
+        if (cutOffs > MOST_CUT_OFFS) {
+            // Who hangs up at once would be asked again at once, thousands of times a second.
+            failed("it hung up " + cutOffs + " times without a batch that is missing");
+            return;
+        }
         long until = due;
         beginReplay();
         due = until;
@@ -282,6 +290,7 @@ final class BatchSequencer {
     /** Goes on with what waited. */
     private void settle(boolean sameLife) {
         awaitingReplay = false;
+        cutOffs = 0;
         counts.recovering(false);
         requester.ifPresent(ReplayRequester::stop);
         proven = Math.max(proven, requestedOver);

@@ -164,11 +164,17 @@ final class EndpointSocket implements BatchSequencer.ReplayRequester {
         return full;
     }
 
+    /** Bytes that the subscription has read since the last call, of messages that are not whole too. */
+    long takeRead() {
+        return subscriber.takeRead();
+    }
+
     private void receiveLive() {
         long bytes = 0;
         for (int taken = 0; taken < BURST && bytes < BURST_BYTES; taken++) {
             long size = subscriber.receive();
             if (size < 0) {
+                full = subscriber.more();
                 return;
             }
             bytes += size;
@@ -228,6 +234,7 @@ final class EndpointSocket implements BatchSequencer.ReplayRequester {
                 return;
             }
             if (socket.receive() < 0) {
+                full |= socket.more();
                 if (replaySocketLost) {
                     sequencer.cutOff();
                 }

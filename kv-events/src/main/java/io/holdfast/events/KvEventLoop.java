@@ -36,6 +36,8 @@ import java.util.stream.IntStream;
 public final class KvEventLoop implements AutoCloseable {
     private static final Duration GATHER = Duration.ofMillis(10);
     private static final int NANOS_A_MILLI = 1_000_000;
+    /** Bytes of one socket that may gather: half of the receive buffer that Linux begins with. */
+    private static final long GATHERED_BYTES = 64 << 10;
 
     private final LongSupplier clock;
     private final FrameListener frames;
@@ -51,6 +53,8 @@ public final class KvEventLoop implements AutoCloseable {
     private boolean full;
     private boolean applied;
     private long beganAt;
+    private long paceNanos = Long.MAX_VALUE;
+    private long gathered;
     private boolean closed;
 
     /**
@@ -154,10 +158,10 @@ public final class KvEventLoop implements AutoCloseable {
         try {
             if (timeout > 0 && applied && sockets.stream().noneMatch(EndpointSocket::asks)) {
                 long since = clock.getAsLong() - beganAt;
-                await(gatherer, Math.min(timeout, gatherNanos - since));
+                await(true, Math.min(timeout, Math.min(paceNanos, gatherNanos) - since));
                 timeout = 0;
             }
-            await(selector, timeout);
+            await(false, timeout);
         } catch (IOException e) {
             throw new UncheckedIOException("The event loop cannot wait.", e);
         }
@@ -166,12 +170,13 @@ public final class KvEventLoop implements AutoCloseable {
     }
 
     /** Waits until something arrives, a time limit is near, somebody wakes the loop, or this time is over. */
-    private void await(Selector at, long nanos) throws IOException {
+    private void await(boolean gathers, long nanos) throws IOException {
         long wait = nanos;
         for (int i = 0; wait > 0 && i < sockets.size(); i++) {
             wait = Math.min(wait, sockets.get(i).idleNanos());
         }
-        gathering = at == gatherer;
+        gathering = gathers;
+        Selector at = gathers ? gatherer : selector;
         if (woken || wait <= 0) {
             at.selectNow();
         } else {
@@ -211,12 +216,27 @@ public final class KvEventLoop implements AutoCloseable {
         beganAt = clock.getAsLong();
         int batches = 0;
         full = false;
+        long most = 0;
         for (int i = 0; i < sockets.size(); i++) {
             EndpointSocket socket = sockets.get(i);
             batches += socket.drain(beganAt);
             full |= socket.full();
+            most = Math.max(most, socket.takeRead());
         }
+        pace(most);
         applied = batches > 0;
         return batches;
+    }
+
+    /** A full receive buffer holds the publisher back, so less time gathers where more comes in it. */
+    private void pace(long bytes) {
+        gathered += bytes;
+        if (!full) {
+            long pace = Math.min(paceNanos, gatherNanos);
+            paceNanos = gathered > GATHERED_BYTES
+                    ? Math.max(NANOS_A_MILLI, pace / 2)
+                    : gathered < GATHERED_BYTES / 4 ? 2 * pace : pace;
+            gathered = 0;
+        }
     }
 }

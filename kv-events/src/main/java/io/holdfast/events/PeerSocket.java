@@ -10,15 +10,17 @@ import java.nio.ByteBuffer;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.SocketChannel;
+import java.nio.channels.UnresolvedAddressException;
+import java.nio.channels.UnsupportedAddressTypeException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.regex.Pattern;
+import jdk.net.ExtendedSocketOptions;
 
 /*
  * The client's end of ZeroMQ's wire protocol (ZMTP 3.0, mechanism NULL) over a channel of the JDK.
@@ -42,13 +44,14 @@ import java.util.regex.Pattern;
 final class PeerSocket implements AutoCloseable {
     /** The socket types of the two ends. */
     enum Type {
-        SUB("PUB", "XPUB"),
-        DEALER("ROUTER", "DEALER", "REP");
+        SUB,
+        DEALER;
 
-        private final Set<String> peers;
-
-        Type(String... peers) {
-            this.peers = Set.of(peers);
+        boolean talksTo(String peer) {
+            return switch (this) {
+                case SUB -> peer.equals("PUB") || peer.equals("XPUB");
+                case DEALER -> peer.equals("ROUTER") || peer.equals("DEALER") || peer.equals("REP");
+            };
         }
     }
 
@@ -75,6 +78,11 @@ final class PeerSocket implements AutoCloseable {
     private static final Pattern NUMBERS = Pattern.compile("[0-9.]+");
     private static final int MOST_FRAMES = 4;
     private static final int LARGEST_COMMAND = 1 << 16;
+    private static final int LARGEST_CONTEXT = 16;
+    private static final int MOST_UNSENT = 4096;
+    /** Frames that one call parses at most: commands and parts of a message without an end hold nobody up. */
+    private static final int MOST_PARSED = 4096;
+
     private static final int SMALL_BUFFER = 32 << 10;
     private static final int LARGE_BUFFER = 1 << 20;
     private static final int MOST_READ = 128 << 10;
@@ -105,7 +113,10 @@ final class PeerSocket implements AutoCloseable {
     private long restUntil;
     private long restNanos = FIRST_REST_NANOS;
     private long giveUpAt;
-    private CompletableFuture<InetAddress> resolving = new CompletableFuture<>();
+    private CompletableFuture<InetAddress[]> resolving = new CompletableFuture<>();
+    /** Attempts so far: each takes the next of the host's addresses. */
+    private int attempts;
+
     private Optional<SocketChannel> channel = Optional.empty();
     private ByteBuffer out = ByteBuffer.allocate(0);
     private long connections;
@@ -115,6 +126,9 @@ final class PeerSocket implements AutoCloseable {
     private int to;
     /** True while the channel may have more than was read. */
     private boolean readable;
+
+    private long readBytes;
+    private int parsed;
 
     private final List<byte[]> frames = new ArrayList<>();
     private int frameCount;
@@ -160,6 +174,13 @@ final class PeerSocket implements AutoCloseable {
         return connections;
     }
 
+    /** Bytes that were read since the last call. */
+    long takeRead() {
+        long bytes = readBytes;
+        readBytes = 0;
+        return bytes;
+    }
+
     /** Returns true while a publisher is at the other end that has answered the handshake. */
     boolean connected() {
         return stage == Stage.OPEN;
@@ -188,10 +209,12 @@ final class PeerSocket implements AutoCloseable {
                 resolve();
             }
             if (stage == Stage.RESOLVING && resolving.isDone()) {
-                connect(new InetSocketAddress(resolving.join(), port));
+                InetAddress[] addresses = resolving.join();
+                connect(new InetSocketAddress(addresses[attempts % addresses.length], port));
             }
             if (stage == Stage.CONNECTING && channel().finishConnect()) {
                 channel().setOption(StandardSocketOptions.TCP_NODELAY, true);
+                keepAlive(channel());
                 channel().register(selector, SelectionKey.OP_READ, this);
                 stage = Stage.GREETING;
                 readable = true;
@@ -202,9 +225,14 @@ final class PeerSocket implements AutoCloseable {
             if (stage != Stage.RESTING && stage != Stage.OPEN && now - giveUpAt >= 0) {
                 lose();
             }
-        } catch (IOException | CompletionException e) {
+        } catch (IOException | CompletionException | UnresolvedAddressException | UnsupportedAddressTypeException e) {
             lose();
         }
+    }
+
+    /** Returns true if the last call of {@link #receive} left something that was read. */
+    boolean more() {
+        return parsed >= MOST_PARSED;
     }
 
     /**
@@ -213,6 +241,7 @@ final class PeerSocket implements AutoCloseable {
      * @return its size, negative when there is none
      */
     long receive() {
+        parsed = 0;
         if (stage.compareTo(Stage.GREETING) < 0) {
             return -1;
         }
@@ -221,7 +250,7 @@ final class PeerSocket implements AutoCloseable {
         }
         try {
             while (!parse()) {
-                if (!fill()) {
+                if (parsed >= MOST_PARSED || !fill()) {
                     return -1;
                 }
             }
@@ -232,6 +261,13 @@ final class PeerSocket implements AutoCloseable {
             lose();
             return -1;
         } catch (IOException e) {
+            lose();
+            return -1;
+        } catch (OutOfMemoryError e) {
+            // What this end claims must not end all others.
+            buffer = new byte[SMALL_BUFFER];
+            listener.refused("The messages from " + endpoint + " do not fit into what memory is left.");
+            restNanos = LONGEST_REST_NANOS;
             lose();
             return -1;
         }
@@ -254,7 +290,7 @@ final class PeerSocket implements AutoCloseable {
 
     private void resolve() {
         stage = Stage.RESOLVING;
-        CompletableFuture<InetAddress> asked = new CompletableFuture<>();
+        CompletableFuture<InetAddress[]> asked = new CompletableFuture<>();
         resolving = asked;
         if (host.startsWith("[") || NUMBERS.matcher(host).matches()) {
             // An address needs no asking.
@@ -267,9 +303,9 @@ final class PeerSocket implements AutoCloseable {
         }
     }
 
-    private void lookUp(CompletableFuture<InetAddress> asked) {
+    private void lookUp(CompletableFuture<InetAddress[]> asked) {
         try {
-            asked.complete(InetAddress.getByName(host));
+            asked.complete(InetAddress.getAllByName(host));
         } catch (UnknownHostException | RuntimeException e) {
             asked.completeExceptionally(e);
         }
@@ -284,6 +320,16 @@ final class PeerSocket implements AutoCloseable {
         fresh.connect(address);
     }
 
+    /** A machine that vanished says no goodbye: the kernel asks whether it is there after 10 s, three times in 15 s. */
+    private static void keepAlive(SocketChannel open) throws IOException {
+        open.setOption(StandardSocketOptions.SO_KEEPALIVE, true);
+        if (open.supportedOptions().contains(ExtendedSocketOptions.TCP_KEEPIDLE)) {
+            open.setOption(ExtendedSocketOptions.TCP_KEEPIDLE, 10);
+            open.setOption(ExtendedSocketOptions.TCP_KEEPINTERVAL, 5);
+            open.setOption(ExtendedSocketOptions.TCP_KEEPCOUNT, 3);
+        }
+    }
+
     private SocketChannel channel() {
         return channel.orElseThrow();
     }
@@ -291,6 +337,8 @@ final class PeerSocket implements AutoCloseable {
     /** Ends the connection, or the attempt to make one, and tries again after a rest. */
     private void lose() {
         boolean were = stage == Stage.OPEN;
+        // The address that answered last is tried first.
+        attempts = (attempts + 1) & Integer.MAX_VALUE;
         closeChannel();
         stage = Stage.RESTING;
         rests = true;
@@ -314,6 +362,9 @@ final class PeerSocket implements AutoCloseable {
         out = ByteBuffer.allocate(0);
         from = 0;
         to = 0;
+        if (buffer.length > LARGE_BUFFER) {
+            buffer = new byte[SMALL_BUFFER];
+        }
         readable = false;
         forgetMessage();
     }
@@ -353,6 +404,7 @@ final class PeerSocket implements AutoCloseable {
         }
         readable = read == room;
         to += read;
+        readBytes += read;
         return read > 0;
     }
 
@@ -361,7 +413,7 @@ final class PeerSocket implements AutoCloseable {
         if (stage == Stage.GREETING && !greeted()) {
             return false;
         }
-        while (to - from >= 2) {
+        while (to - from >= 2 && parsed < MOST_PARSED) {
             int flags = buffer[from] & 0xff;
             boolean isLong = (flags & LONG) != 0;
             int header = isLong ? 9 : 2;
@@ -379,6 +431,7 @@ final class PeerSocket implements AutoCloseable {
             if (to - from < header + size) {
                 return false;
             }
+            parsed++;
             int begin = from + header;
             from = begin + (int) size;
             if (command) {
@@ -428,21 +481,25 @@ final class PeerSocket implements AutoCloseable {
                 : "";
         if (stage == Stage.READYING && name.equals("READY")) {
             Optional<String> peer = socketType(nameEnd, end);
-            if (peer.isPresent() && !type.peers.contains(peer.get())) {
+            if (peer.isPresent() && !type.talksTo(peer.get())) {
                 throw new NotSpoken(
                         endpoint,
                         "is a " + peer.get() + " socket, not "
                                 + (type == Type.SUB ? "one that publishes events" : "one that repeats past events"));
             }
             stage = Stage.OPEN;
+            attempts--;
             restNanos = FIRST_REST_NANOS;
             connections++;
             send(first);
             listener.connected(true);
         } else if (stage == Stage.READYING && name.equals("ERROR")) {
             throw new NotSpoken(endpoint, "refused the connection");
-        } else if (name.equals("PING") && end - nameEnd >= 2) {
-            // Behind the time to live comes what a PONG repeats.
+        } else if (name.equals("PING") && end - nameEnd >= 2 && out.remaining() < MOST_UNSENT) {
+            // Behind the time to live comes what a PONG repeats. A peer that reads none gets no more of them.
+            if (end - nameEnd - 2 > LARGEST_CONTEXT) {
+                throw new NotSpoken(endpoint, "sent a PING with a context of more than " + LARGEST_CONTEXT + " bytes");
+            }
             send(frame(COMMAND, named("PONG", Arrays.copyOfRange(buffer, nameEnd + 2, end))));
         }
     }
@@ -474,7 +531,12 @@ final class PeerSocket implements AutoCloseable {
         byte[] rest = new byte[out.remaining()];
         out.get(rest);
         out = ByteBuffer.wrap(concat(rest, bytes));
-        channel().write(out);
+        try {
+            channel().write(out);
+        } catch (IOException e) {
+            // What came before the other end went away is still to be read, and reading then says so.
+            out.position(out.limit());
+        }
         channel()
                 .keyFor(selector)
                 .interestOps(out.hasRemaining() ? SelectionKey.OP_READ | SelectionKey.OP_WRITE : SelectionKey.OP_READ);
