@@ -150,6 +150,31 @@ final class PeerSocketTest {
         }
     }
 
+    /** One peer must not hold up the others, whatever it sends. */
+    @Test
+    void framesWithoutAnEnd_areTakenInParts() {
+        ByteArrayOutputStream endless = new ByteArrayOutputStream();
+        endless.writeBytes(greeting("NULL", 3));
+        endless.writeBytes(ready("PUB"));
+        for (int i = 0; i < 10_000; i++) {
+            endless.writeBytes(i % 2 == 0 ? new byte[] {MORE, 0} : command("PING", new byte[] {0, 9, 'h', 'i'}));
+        }
+        try (Peer peer = new Peer(List.of(pieces -> pieces.raw(endless.toByteArray())));
+                PeerSocket socket = subscriber(peer.endpoint())) {
+            until(socket, () -> {
+                assertThat(socket.receive()).isNegative();
+                return socket.more();
+            });
+            assertThat(socket.connected()).isTrue();
+        }
+    }
+
+    @Test
+    void contextOfAPing_isShort() {
+        byte[] ping = concat(concat(greeting("NULL", 3), ready("PUB")), command("PING", new byte[2 + 17]));
+        assertThat(refusal(pieces -> pieces.raw(ping))).contains("a PING with a context of more than 16 bytes");
+    }
+
     @Test
     void peerThatNeverAnswers_isGivenUp_andTriedAgain() throws IOException {
         try (ServerSocket silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());

@@ -7,11 +7,18 @@ import io.holdfast.core.index.Gap;
 import io.holdfast.core.index.KvEventSink;
 import io.holdfast.events.KvEventEncoder.Dialect;
 import io.holdfast.events.TestEngine.Form;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -107,6 +114,58 @@ final class ReplayTest {
             assertThat(log.lines()).contains("gap DROPPED 1 5");
             assertThat(batches()).containsExactly("batch 0", "batch 5", "batch 6");
             assertThat(subscription.lostBatches()).isEqualTo(4);
+        }
+    }
+
+    /** It would be asked again at once, thousands of times a second. */
+    @Test
+    void endpointThatHangsUp_isGivenUpAfterAFewTimes() throws IOException {
+        AtomicInteger accepted = new AtomicInteger();
+        ModelCache cache = new ModelCache(new SplittableRandom(8), Dialect.SGLANG_MAPS, 100);
+        try (TestEngine engine = new TestEngine(Form.NEWER, cache);
+                ServerSocket door = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
+            Thread.ofVirtual().start(() -> hangUp(door, accepted));
+            Subscription subscription = loop.subscribe(
+                            new EventSource(
+                                    "tcp://127.0.0.1:" + engine.eventsPort(),
+                                    Optional.of("tcp://127.0.0.1:" + door.getLocalPort()),
+                                    TestEngine.TOPIC,
+                                    1),
+                            rank -> log)
+                    .getFirst();
+            until(engine, () -> subscription.failedReplays() > 0);
+            assertThat(subscription.lastReplayFailure().orElseThrow()).contains("it hung up 4 times");
+            assertThat(accepted.get()).isLessThan(20);
+        }
+    }
+
+    /** Shakes hands with each and goes. */
+    private static void hangUp(ServerSocket door, AtomicInteger accepted) {
+        byte[] hands = new byte[64 + 2 + 6 + 12 + 4 + 6];
+        ByteBuffer.wrap(hands)
+                .put(0, (byte) 0xff)
+                .put(9, (byte) 0x7f)
+                .put(10, (byte) 3)
+                .put(12, "NULL".getBytes(StandardCharsets.US_ASCII))
+                .position(64)
+                .put((byte) 4)
+                .put((byte) 28)
+                .put((byte) 5)
+                .put("READY".getBytes(StandardCharsets.US_ASCII))
+                .put((byte) 11)
+                .put("Socket-Type".getBytes(StandardCharsets.US_ASCII))
+                .putInt(6)
+                .put("ROUTER".getBytes(StandardCharsets.US_ASCII));
+        try {
+            while (true) {
+                try (Socket near = door.accept()) {
+                    accepted.incrementAndGet();
+                    near.getOutputStream().write(hands);
+                    near.getInputStream().readNBytes(64);
+                }
+            }
+        } catch (IOException e) {
+            // Closed.
         }
     }
 
