@@ -107,7 +107,7 @@ class HoldsTest {
     @Test
     void holdWhoseLeaseIsOver_isReleasedByItself() {
         store(PREFIX);
-        String id = bed.client.hold(PREFIX, 0.2).json().getString("id");
+        String id = bed.client.hold(PREFIX, 1).json().getString("id");
 
         bed.client.holdIn(id, "released");
 
