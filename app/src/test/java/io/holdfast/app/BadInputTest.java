@@ -299,7 +299,7 @@ class BadInputTest {
                         + "; make it first.");
     }
 
-    /** Those that come furthest before they refuse: a log is set up, a port is asked for, a server is asked. */
+    /** Commands that come furthest before they refuse: a log is set up, a port is requested, a server is asked. */
     @Test
     void processOfItsOwn_saysNothingElse() throws IOException {
         try (ServerSocket other = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {

@@ -141,7 +141,7 @@ final class EndpointSocket implements BatchSequencer.ReplayRequester {
 
                     @Override
                     public void refused(String sentence) {
-                        replayUnreachable = sentence;
+                        replayUnreachable = sentence.replaceFirst("\\.$", "");
                     }
                 });
         replaySocket = Optional.of(socket);

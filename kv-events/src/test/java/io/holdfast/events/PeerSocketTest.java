@@ -354,7 +354,7 @@ final class PeerSocketTest {
         return both;
     }
 
-    /** What a peer says on one connection. */
+    /** Bytes that a peer sends on one connection. */
     private interface Speech {
         void say(Pieces pieces) throws IOException;
     }

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
- * What a sidecar finds out about its holds beside an emulated engine, as its API tells it. Each test mostly waits for windows
+ * Effect that a sidecar finds of its holds beside an emulated engine, as its API tells it. Each test mostly waits for windows
  * to pass, so they wait together.
  */
 @Execution(ExecutionMode.CONCURRENT)

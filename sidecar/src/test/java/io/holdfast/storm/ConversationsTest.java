@@ -28,7 +28,7 @@ final class ConversationsTest {
     /** A few conversations that are slow to go on, in a stream of prompts that come once: what LRU is worst at. */
     private static final Workload FEW_AMONG_MANY = new Workload(49_152, 250, 0.98, 8, 60);
 
-    /** What that stream finds without holds, by engine and seed. */
+    /** Share that the stream finds without holds, by engine and seed. */
     private final Map<Map.Entry<Way, Long>, Found> fewAmongManyAlone = new HashMap<>();
 
     @ParameterizedTest

@@ -22,7 +22,7 @@ final class DefaultGrid {
     private static final int[] CONTEXTS = {8_192, 32_768, 131_072};
     private static final int[] AT_A_TIME = {1, 4, 16, 64};
     private static final int[] CAPACITIES = {8_192, 24_576, 65_536, 200_000, 1_000_000};
-    /** Of larger ones, whose floods take seconds each, a sample is played, and none in the slice. */
+    /** Sizes above this are sampled, and not in the slice at all: their floods take seconds each. */
     private static final int LARGEST_OF_ALL = 65_536;
 
     private static final int SAMPLE_TOKENS = 25_000;

@@ -17,7 +17,7 @@ import java.util.function.IntSupplier;
 import picocli.CommandLine;
 
 /**
- * What every load test of the command line stands on: the way to its engine, and an end by Ctrl-C that leaves nothing
+ * Ground that every load test of the command line stands on: the way to its engine, and an end by Ctrl-C that leaves nothing
  * behind.
  *
  * @param stop asked by a signal

@@ -55,6 +55,7 @@ public final class EventThread implements AutoCloseable {
     private volatile int pollMillis;
     private final List<Driven> driven = new CopyOnWriteArrayList<>();
     private final Queue<Consumer<KvEventLoop>> tasks = new ConcurrentLinkedQueue<>();
+    private final Queue<Wanted> wanted = new ConcurrentLinkedQueue<>();
     private final Thread thread;
     private volatile long cameRoundAt;
     private volatile long beganAt;
@@ -69,6 +70,9 @@ public final class EventThread implements AutoCloseable {
     private final AtomicInteger hangs = new AtomicInteger();
     private volatile boolean hanging;
     private volatile Runnable onReturn = () -> {};
+
+    /** Somebody who waits until all is applied that had arrived when they asked. */
+    private record Wanted(long askedAt, CompletableFuture<Void> done) {}
 
     /** A controller with what became of driving it. */
     private static final class Driven {
@@ -278,7 +282,8 @@ public final class EventThread implements AutoCloseable {
         if (hanging || clock.getAsLong() - beganAt <= FRESH_NANOS) {
             done.complete(null);
         } else {
-            execute(applied -> done.complete(null));
+            wanted.add(new Wanted(clock.getAsLong(), done));
+            loop.wakeup();
             done.completeOnTimeout(null, LONGEST_WAIT_SECONDS, TimeUnit.SECONDS);
         }
         return done;
@@ -317,11 +322,20 @@ public final class EventThread implements AutoCloseable {
                 loop.doWork(pollMillis);
                 beganAt = loop.beganAt();
                 poll();
+                tellUpToDate();
                 cameRoundAt = clock.getAsLong();
                 rounds.incrementAndGet();
             }
         } catch (RuntimeException | Error e) {
             LOG.error("The event thread ended: nothing is followed or decided any more, restart the sidecar.", e);
+        }
+    }
+
+    /** A round answers whoever asked before it began; who asked amid it waits for one more, which begins at once. */
+    private void tellUpToDate() {
+        wanted.removeIf(each -> beganAt - each.askedAt >= 0 && each.done.complete(null));
+        if (!wanted.isEmpty()) {
+            loop.wakeup();
         }
     }
 
