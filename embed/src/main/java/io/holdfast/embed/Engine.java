@@ -157,7 +157,7 @@ public final class Engine {
                 .or(() -> subscriptions.stream()
                         .filter(each -> !each.connected())
                         .findFirst()
-                        .map(deaf -> "its events do not answer at " + deaf.endpoint()));
+                        .map(Subscription::silence));
     }
 
     /** Reason why nothing is decided here any more: a fault of ours, or that it was removed; absent as a rule. */
@@ -384,14 +384,7 @@ public final class Engine {
             return;
         }
         sink(0);
-        options.events().ifPresent(source -> {
-            try {
-                subscriptions = fleet.loop().subscribe(source, this::sink);
-            } catch (IllegalArgumentException e) {
-                trouble = Optional.of("its events are not listened to: " + e.getMessage());
-                LOG.warn("Engine {}: {}", id(), trouble.get());
-            }
-        });
+        options.events().ifPresent(source -> subscriptions = fleet.loop().subscribe(source, this::sink));
     }
 
     /** Polls its controller if that was told something, or not polled for a while; how much was done. */

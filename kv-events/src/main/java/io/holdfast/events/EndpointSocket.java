@@ -37,8 +37,6 @@ final class EndpointSocket implements BatchSequencer.ReplayRequester {
 
     /**
      * One subscription for the cache that publishes there, or several for the ranks that share the endpoint.
-     *
-     * @throws IllegalArgumentException with one sentence when the publisher's host is none
      */
     EndpointSocket(
             Selector selector,
@@ -82,7 +80,6 @@ final class EndpointSocket implements BatchSequencer.ReplayRequester {
                         subscriptions.getFirst().refuse(sentence);
                     }
                 });
-        subscriber.requireHost();
     }
 
     List<Subscription> subscriptions() {

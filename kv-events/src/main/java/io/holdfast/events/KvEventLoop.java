@@ -89,7 +89,6 @@ public final class KvEventLoop implements AutoCloseable {
      *
      * @param sinkOfRank the sink of each of its caches
      * @return one for each of its caches, by rank
-     * @throws IllegalArgumentException with one sentence when its host is none
      */
     public List<Subscription> subscribe(EventSource source, IntFunction<KvEventSink> sinkOfRank) {
         List<EndpointSocket> fresh = new ArrayList<>();

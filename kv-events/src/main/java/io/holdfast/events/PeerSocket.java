@@ -93,6 +93,9 @@ final class PeerSocket implements AutoCloseable {
 
     private static final long FIRST_REST_NANOS = 50_000_000;
     private static final long LONGEST_REST_NANOS = 200_000_000;
+    /** Rest after a look-up that found no host: a name server is asked no more often for each engine. */
+    private static final long NAMELESS_REST_NANOS = 1_000_000_000;
+
     /** Limit from the look-up of the host to the end of the handshake. */
     private static final long CONNECT_NANOS = 5_000_000_000L;
 
@@ -153,22 +156,6 @@ final class PeerSocket implements AutoCloseable {
         this.listener = listener;
     }
 
-    /**
-     * Looks the host up at once, which may take its time.
-     *
-     * @throws IllegalArgumentException with one sentence when it is none
-     */
-    void requireHost() {
-        try {
-            InetAddress.getByName(host);
-        } catch (UnknownHostException | IllegalArgumentException e) {
-            throw new IllegalArgumentException(
-                    "The events endpoint \"" + endpoint + "\" cannot be connected to: is \"" + host
-                            + "\" the name of a host?",
-                    e);
-        }
-    }
-
     /** Number of connections that were made. */
     long connections() {
         return connections;
@@ -225,7 +212,12 @@ final class PeerSocket implements AutoCloseable {
             if (stage != Stage.RESTING && stage != Stage.OPEN && now - giveUpAt >= 0) {
                 lose();
             }
-        } catch (IOException | CompletionException | UnresolvedAddressException | UnsupportedAddressTypeException e) {
+        } catch (CompletionException e) {
+            listener.refused("The host of " + endpoint + " has no address: mend its name in the events' address, or the"
+                    + " name server; it is looked up again and again.");
+            restNanos = NAMELESS_REST_NANOS;
+            lose();
+        } catch (IOException | UnresolvedAddressException | UnsupportedAddressTypeException e) {
             lose();
         }
     }

@@ -83,7 +83,7 @@ public final class Subscription {
         return received.get();
     }
 
-    /** Messages that were no batch of events. */
+    /** Messages that were no batch of events, and attempts to connect to something that is no publisher. */
     public long refused() {
         return refused.get();
     }
@@ -153,6 +153,14 @@ public final class Subscription {
     /** One sentence about the last replay that failed. */
     public Optional<String> lastReplayFailure() {
         return Optional.of(lastFailure).filter(text -> !text.isEmpty());
+    }
+
+    /** Says that nobody answers at the endpoint, and what was refused there last; without its full stop. */
+    public String silence() {
+        return "its events do not answer at " + endpoint()
+                + lastRefusal()
+                        .map(why -> ", and the last refusal was: " + why.replaceFirst("\\.$", ""))
+                        .orElse("");
     }
 
     void connected(boolean now) {

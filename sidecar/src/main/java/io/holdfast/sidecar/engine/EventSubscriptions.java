@@ -149,10 +149,7 @@ public final class EventSubscriptions {
         if (now.isEmpty()) {
             return Optional.of("its events are not subscribed to: " + unknown);
         }
-        return now.stream()
-                .filter(each -> !each.connected())
-                .findFirst()
-                .map(deaf -> "its events do not answer at " + deaf.endpoint());
+        return now.stream().filter(each -> !each.connected()).findFirst().map(Subscription::silence);
     }
 
     /** Reason why nothing is subscribed to; absent where something is. */

@@ -331,7 +331,8 @@ public final class Doctor {
                                     : "Nobody answers at " + at + ".")
                             + (heard.connected() > 0
                                     ? " " + heard.connected() + " of " + heard.ranks() + " ranks do."
-                                    : ""),
+                                    : "")
+                            + heard.refusal().map(" "::concat).orElse(""),
                     contact.eventsAssumed()
                             ? flag + ", or say where it publishes with --events tcp://HOST:PORT"
                             : contact.target().events().isPresent()
