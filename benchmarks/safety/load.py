@@ -3,6 +3,7 @@
 
     load.py soak [--minutes 40] [--engines 8] [--blocks 30000] [--seed 1] [--cached 2048]
     load.py cost [--minutes 3] [--blocks 10000] [--pairs 3] [--cached 2048] NAME=LAUNCHER [NAME=LAUNCHER]
+    load.py table [--minutes 5] [--pairs 3] [--counts 1,8,64] [--rates 1000,10000,50000] [--holds both] [--cached 2048]
 
 The engines are event sockets and a few HTTP routes in another process (StreamPublishers of benchmarks.jar); the sidecars
 only observe (backend: dry_run), with automatic holds on, so that all of it works.
@@ -16,6 +17,10 @@ cost: processor time and memory with one engine and with eight, which publish so
 launchers, such as this version and another, both are measured in turns, the order reversed with each pair, and the medians
 of the paired ratios are printed: on a machine that does other work, nothing else is worth reading. The first minute of each
 run is not counted.
+
+table: what the sidecar costs by itself, watching and with automatic holds, beside so many engines and blocks a second,
+while its metrics are scraped each 15 s and one query a second is asked: processor time by kind of thread over the last two
+minutes of each run, memory at its end, and the oldest view that a scrape saw. Medians of the runs, with their range.
 
 --cached is how many blocks each engine's cache holds: what a sidecar remembers of an engine goes with that."""
 import argparse
@@ -59,14 +64,17 @@ class Engines:
         self.process.wait()
 
 
+KINDS = {"holdfast-events": "events", "C1 Compiler": "compilers", "C2 Compiler": "compilers", "VM Thread": "collector"}
+
+
 class Sidecar:
-    def __init__(self, launcher, engines, log):
+    def __init__(self, launcher, engines, log, holds=True):
         self.state = tempfile.TemporaryDirectory(prefix="holdfast-load-")
         config = pathlib.Path(self.state.name, "holdfast.yaml")
         lines = ["listen: {port: 0}", f"stateDirectory: '{self.state.name}/state'", "engines:"]
         for number, (events, replay, http) in enumerate(engines.places):
             lines.append(f"  e{number}: {{type: sglang, url: '{http}', events: '{events}', replay: '{replay}',"
-                         " backend: dry_run, automaticHolds: true}")
+                         f" backend: dry_run, automaticHolds: {str(holds).lower()}}}")
         config.write_text("\n".join(lines) + "\n")
         self.process = subprocess.Popen([launcher, "sidecar", "--config", str(config)], stdout=subprocess.PIPE,
                                         stderr=log, text=True)
@@ -87,6 +95,19 @@ class Sidecar:
         events = [task for task in (root / "task").iterdir()
                   if (task / "comm").read_text().startswith("holdfast-events")]
         return seconds(root / "stat"), sum(seconds(task / "stat") for task in events)
+
+    def by_kind(self):
+        """Seconds of processor time so far of each kind of thread."""
+        used = dict.fromkeys(["events", "compilers", "collector", "rest"], 0.0)
+        for stat in pathlib.Path(f"/proc/{self.pid}/task").glob("*/stat"):
+            try:
+                name, _, fields = stat.read_text().partition("(")[2].rpartition(")")
+            except OSError:
+                continue
+            kind = next((kind for begin, kind in KINDS.items() if name.startswith(begin[:15])), "rest")
+            used[kind] += sum(int(field) for field in fields.split()[11:13]) / TICK
+        used["rest"] += self.cpu()[0] - sum(used.values())
+        return used
 
     def look(self):
         """Resident memory in MiB, open files, threads."""
@@ -125,6 +146,58 @@ class Lag(threading.Thread):
     def take(self):
         worst, self.worst = self.worst, 0.0
         return worst
+
+
+class Users(threading.Thread):
+    """A scrape each 15 s and a query each second, as a sidecar has them from those who use it."""
+    QUERY = json.dumps({"token_ids": list(range(1000, 1512))}).encode()
+
+    def __init__(self, sidecar):
+        super().__init__(daemon=True)
+        self.sidecar, self.going, self.oldest, self.failed = sidecar, True, 0.0, 0
+
+    def run(self):
+        second = 0
+        while self.going:
+            try:
+                if second % 15 == 0:
+                    self.oldest = max(self.oldest, self.sidecar.metric("holdfast_poll_lag_seconds"))
+                urllib.request.urlopen(urllib.request.Request(
+                    self.sidecar.url + "/query", self.QUERY, {"Content-Type": "application/json"}), timeout=10).read()
+            except OSError:
+                self.failed += 1
+            second += 1
+            time.sleep(1)
+
+
+def table(told):
+    for holds in {"off": [False], "on": [True], "both": [False, True]}[told.holds]:
+        for count in told.counts:
+            for told.blocks in told.rates:
+                runs = []
+                for _ in range(told.pairs):
+                    engines = Engines(told, count, 0)
+                    sidecar = Sidecar(told.launcher, engines, subprocess.DEVNULL, holds)
+                    users = Users(sidecar)
+                    try:
+                        engines.go()
+                        users.start()
+                        time.sleep(60 * told.minutes - 120)
+                        at, before = time.monotonic(), sidecar.by_kind()
+                        time.sleep(120)
+                        span, after = time.monotonic() - at, sidecar.by_kind()
+                        used = {kind: 100 * (after[kind] - before[kind]) / span for kind in after}
+                        runs.append({"all": sum(used.values()), **used, "MiB": sidecar.look()[0],
+                                     "oldest view, s": users.oldest, "failed": users.failed})
+                    finally:
+                        users.going = False
+                        sidecar.stop()
+                        engines.stop()
+                columns = {name: [run[name] for run in runs] for name in runs[0]}
+                print(f"{'holding' if holds else 'watching'}, {count} engines, {told.blocks:,} blocks/s: "
+                      + ", ".join(f"{name} {statistics.median(seen):.2f} [{min(seen):.2f}-{max(seen):.2f}]"
+                                  for name, seen in columns.items()), flush=True)
+    return 0
 
 
 def soak(told):
@@ -227,7 +300,16 @@ def main():
     costs.add_argument("--counts", type=lambda text: [int(each) for each in text.split(",")], default=[1, 8])
     costs.add_argument("arms", nargs="+")
     costs.set_defaults(way=cost)
-    for way in soaks, costs:
+    tables = ways.add_parser("table")
+    tables.add_argument("--minutes", type=float, default=5)
+    tables.add_argument("--pairs", type=int, default=3)
+    tables.add_argument("--counts", type=lambda text: [int(each) for each in text.split(",")], default=[1, 8, 64])
+    tables.add_argument("--rates", type=lambda text: [int(each) for each in text.split(",")],
+                        default=[1_000, 10_000, 50_000])
+    tables.add_argument("--holds", choices=["off", "on", "both"], default="both")
+    tables.add_argument("--launcher", default=str(HERE.parent.parent / "holdfast"))
+    tables.set_defaults(way=table)
+    for way in soaks, costs, tables:
         way.add_argument("--cached", type=int, default=2048)
     told = options.parse_args()
     sys.exit(told.way(told))
