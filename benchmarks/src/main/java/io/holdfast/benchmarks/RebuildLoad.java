@@ -98,7 +98,8 @@ final class RebuildLoad {
         }
         System.out.printf(
                 Locale.ROOT,
-                "%s: %,d batches replayed, %,d blocks known, exact after %.2f s, %.2f s of processor time, %d plans blind%n",
+                "%s: %,d batches replayed, %,d blocks known, exact after %.2f s, %.2f s of processor time, %d plans"
+                        + " blind%n",
                 what,
                 events.replayedBatches() - replayed,
                 cache.blocks(),

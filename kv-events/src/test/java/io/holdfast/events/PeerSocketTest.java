@@ -78,7 +78,7 @@ final class PeerSocketTest {
                         .isEqualTo(sent);
                 int pings = count(stream.toByteArray(), "PING");
                 until(socket, () -> count(peer.heard(), "PONG") == pings);
-                assertThat(count(peer.heard(), "hi")).isEqualTo(pings);
+                assertThat(count(peer.heard(), "PONGhi")).isEqualTo(pings);
             }
         }
         assertThat(refusals).isEmpty();
@@ -112,6 +112,20 @@ final class PeerSocketTest {
                     return false;
                 });
             }
+        }
+    }
+
+    @Test
+    void messageThatBreaksOff_isNoPartOfTheNextConnectionsFirst() {
+        byte[] begun = Arrays.copyOf(frames(List.of(new byte[] {'c', 'u', 't'}, new byte[1])), 2 + 3);
+        byte[] whole = {'w', 'h', 'o', 'l', 'e'};
+        try (Peer peer = new Peer(List.of(
+                        pieces -> pieces.raw(concat(concat(greeting("NULL", 3), ready("PUB")), begun)),
+                        pieces -> pieces.split(frames(List.of(whole)), new SplittableRandom(1))));
+                PeerSocket socket = subscriber(peer.endpoint())) {
+            until(socket, () -> socket.receive() >= 0);
+            assertThat(connections).containsExactly(true, false, true);
+            assertThat(socket.frames()).containsExactly(whole);
         }
     }
 
