@@ -33,6 +33,7 @@ final class RequestBodies {
     final class Body implements AutoCloseable {
         private byte[] bytes = new byte[0];
         private int length;
+        private int announced;
         private long taken;
 
         byte[] bytes() {
@@ -61,7 +62,10 @@ final class RequestBodies {
                 throw tooLarge();
             }
             if (needed > bytes.length) {
-                int room = Math.min(limits.bodyBytes(), Math.max(needed, Math.max(FIRST_BYTES, bytes.length << 1)));
+                // What it said of its length is set aside already, and an array of that length needs no copy.
+                int room = needed <= announced
+                        ? announced
+                        : Math.min(limits.bodyBytes(), Math.max(needed, Math.max(FIRST_BYTES, bytes.length << 1)));
                 if (room > taken) {
                     require(quota.take(room - taken));
                     taken = room;
@@ -91,6 +95,7 @@ final class RequestBodies {
                 throw tooLarge();
             }
             require(quota.take(announced));
+            body.announced = (int) announced;
             body.taken = announced;
         } catch (ApiError refusal) {
             return Future.failedFuture(refusal);
