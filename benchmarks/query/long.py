@@ -197,4 +197,5 @@ async def main():
                 process.wait()
 
 
-asyncio.run(main())
+if __name__ == "__main__":
+    asyncio.run(main())

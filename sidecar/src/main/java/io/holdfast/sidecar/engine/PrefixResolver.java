@@ -98,6 +98,16 @@ public final class PrefixResolver {
         return new Resolved(request, OptionalInt.of(shared.own() - request.blocks() * knownBlockTokens()));
     }
 
+    /** Tokens that the engine makes of a whole prompt; fails with {@link ApiError} where it makes none. */
+    public CompletionStage<int[]> tokens(String prompt) {
+        try {
+            knownBlockTokens();
+            return starts.tokens(prompt);
+        } catch (ApiError unknown) {
+            return CompletableFuture.failedStage(unknown);
+        }
+    }
+
     /** The engine's names of the whole blocks of a prompt; any thread. */
     public long[] names(int[] tokens) {
         return blocks(tokens, knownBlockTokens());

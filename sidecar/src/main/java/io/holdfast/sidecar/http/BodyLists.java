@@ -53,18 +53,29 @@ final class BodyLists {
     private record Taken(String field, int from, int to, int[] tokens, long[] hashes) {}
 
     private final byte[] body;
+    private final int length;
     private final List<Taken> taken = new ArrayList<>();
     /** Place of what is read next. */
     private int at;
 
     /** Takes nothing of the body. */
     BodyLists(byte[] body) {
+        this(body, body.length);
+    }
+
+    private BodyLists(byte[] body, int length) {
         this.body = body;
+        this.length = length;
     }
 
     /** Takes the lists of a body, which is not changed. */
     static BodyLists of(byte[] body) {
-        BodyLists lists = new BodyLists(body);
+        return of(body, body.length);
+    }
+
+    /** Takes the lists of the body that an array begins with. */
+    static BodyLists of(byte[] body, int length) {
+        BodyLists lists = new BodyLists(body, length);
         lists.read();
         return lists;
     }
@@ -76,7 +87,7 @@ final class BodyLists {
 
     /** Returns a parser of the body without the lists. */
     JsonParser parser(JsonFactory json) throws IOException {
-        return taken.isEmpty() ? json.createParser(body) : new Rest(json.createParser(rest()), taken);
+        return taken.isEmpty() ? json.createParser(body, 0, length) : new Rest(json.createParser(rest()), taken);
     }
 
     /** Tokens that were taken from the list at which the parser stands. */
@@ -105,7 +116,7 @@ final class BodyLists {
     }
 
     private byte[] rest() {
-        int left = body.length;
+        int left = length;
         for (Taken list : taken) {
             left -= list.to() - list.from();
         }
@@ -117,7 +128,7 @@ final class BodyLists {
             written += list.from() - from;
             from = list.to();
         }
-        System.arraycopy(body, from, rest, written, body.length - from);
+        System.arraycopy(body, from, rest, written, length - from);
         return rest;
     }
 
@@ -164,7 +175,7 @@ final class BodyLists {
 
     /** Goes to the end of a text in which all is plain. */
     private boolean text() {
-        while (at < body.length && body[at] >= ' ' && body[at] != '"' && body[at] != '\\') {
+        while (at < length && body[at] >= ' ' && body[at] != '"' && body[at] != '\\') {
             at++;
         }
         return next('"');
@@ -199,7 +210,7 @@ final class BodyLists {
         int count = 0;
         int from = at;
         int place = from;
-        int lastWord = body.length - Long.BYTES;
+        int lastWord = length - Long.BYTES;
         while (true) {
             place = behindSpace(place);
             int start = place;
@@ -291,8 +302,8 @@ final class BodyLists {
 
     /** Room for as many more as there will be if the rest of the body is like what was read. */
     private int room(int count, int from, int place) {
-        long likely = (long) count * (body.length - from) / (place - from);
-        return (int) Math.min(body.length, likely + (likely >> 5) + 64);
+        long likely = (long) count * (length - from) / (place - from);
+        return (int) Math.min(length, likely + (likely >> 5) + 64);
     }
 
     private boolean isPadded(int start, int digits) {
@@ -312,7 +323,7 @@ final class BodyLists {
 
     private int behindSpace(int from) {
         int place = from;
-        while (place < body.length
+        while (place < length
                 && (body[place] == ' ' || body[place] == '\n' || body[place] == '\r' || body[place] == '\t')) {
             place++;
         }
@@ -326,6 +337,6 @@ final class BodyLists {
     }
 
     private int octet(int place) {
-        return place < body.length ? body[place] : -1;
+        return place < length ? body[place] : -1;
     }
 }

@@ -192,7 +192,7 @@ final class PrefixFields {
         return Long.parseLong(digits);
     }
 
-    private static String text(JsonParser json) throws IOException {
+    static String text(JsonParser json) throws IOException {
         if (json.currentToken() != JsonToken.VALUE_STRING) {
             throw badRequest("text is not a string; messages are what a conversation is sent as.");
         }

@@ -8,6 +8,7 @@ import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerRequest;
 import java.io.IOException;
 import java.util.Arrays;
+import java.util.function.Supplier;
 
 /**
  * Receives the bodies of requests within a bound for each and a bound for all of them.
@@ -18,10 +19,14 @@ import java.util.Arrays;
  */
 final class RequestBodies {
     private static final int FIRST_BYTES = 16 << 10;
+    /** A longer array is not kept: it would lie in a small heap for a prompt that seldom comes. */
+    private static final int MOST_SPARE = 1 << 20;
 
     private final HttpLimits limits;
     private final ByteQuota quota;
     private final ConnectionGuard guard;
+    /** Array of a body that was read to its end, for the next one. */
+    private byte[] spare = new byte[0];
 
     RequestBodies(HttpLimits limits, ConnectionGuard guard) {
         this.guard = guard;
@@ -42,6 +47,21 @@ final class RequestBodies {
 
         int length() {
             return length;
+        }
+
+        /** Lists of the body, read from its bytes where they are; they stay what they are while any thread reads them. */
+        Supplier<BodyLists> lists() {
+            byte[] read = bytes;
+            int end = length;
+            return () -> BodyLists.of(read, end);
+        }
+
+        /** Closes it once nobody reads its bytes any more, so that the next body may be received into their array. */
+        void recycle() {
+            if (bytes.length > spare.length && bytes.length <= MOST_SPARE) {
+                spare = bytes;
+            }
+            close();
         }
 
         /** Lets go of the bytes; what was made of them counts in their place. */
@@ -70,7 +90,7 @@ final class RequestBodies {
                     require(quota.take(room - taken));
                     taken = room;
                 }
-                bytes = Arrays.copyOf(bytes, room);
+                bytes = length == 0 && room > FIRST_BYTES && room <= spare.length ? takeSpare() : Arrays.copyOf(bytes, room);
             }
             piece.getBytes(0, piece.length(), bytes, length);
             length = needed;
@@ -132,6 +152,12 @@ final class RequestBodies {
 
     long used() {
         return quota.used();
+    }
+
+    private byte[] takeSpare() {
+        byte[] taken = spare;
+        spare = new byte[0];
+        return taken;
     }
 
     private static void refuse(Promise<Body> received, Body body, Exception cause) {
