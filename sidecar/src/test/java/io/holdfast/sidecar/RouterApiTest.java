@@ -123,8 +123,8 @@ class RouterApiTest {
     void query_byText_asksEachEngineForItsTokens_andSaysHowLongThatTook() {
         String text = "A prompt in words, which each engine makes tokens of. ".repeat(40);
         bed.engine.complete(text);
-        JsonObject answer = Eventually.see(
-                "it is heard", () -> byText(text, ""), seen -> matched(seen, "demo") >= TestBed.BLOCK);
+        JsonObject answer =
+                Eventually.see("it is heard", () -> byText(text, ""), seen -> matched(seen, "demo") >= TestBed.BLOCK);
         int whole = matched(answer, "demo");
         assertThat(matched(answer, "second")).isZero();
         assertThat(answer.getJsonObject("unanswered").getString("gone")).contains("block size is not known yet");
@@ -133,7 +133,8 @@ class RouterApiTest {
         assertThat(matched(byText(text + "And it goes on. ".repeat(10_000), ",\"instance_id\":\"demo\""), "demo"))
                 .as("a long body")
                 .isBetween(whole - TestBed.BLOCK, whole);
-        assertThat(query(new int[] {1, 2, 3}, "").containsKey("tokenizing_seconds")).isFalse();
+        assertThat(query(new int[] {1, 2, 3}, "").containsKey("tokenizing_seconds"))
+                .isFalse();
     }
 
     @Test

@@ -10,12 +10,14 @@ import io.holdfast.core.index.Tier;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.sidecar.config.ApiError;
 import io.holdfast.sidecar.engine.EngineLink;
+import io.holdfast.sidecar.engine.PrefixResolver.Naming;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -80,7 +82,8 @@ final class QueryRoutes implements HttpApi.Routes {
         return Future.join(made)
                 .compose(all -> api.work(() -> {
                     JsonObject seconds = new JsonObject();
-                    JsonObject answer = answer(asked, engine -> switch (made.get(asked.indexOf(engine)).result()) {
+                    JsonObject answer = answer(asked, engine -> switch (made.get(asked.indexOf(engine))
+                            .result()) {
                         case Tokenized.Refused refused -> throw refused.why();
                         case Tokenized.Tokens tokens -> {
                             seconds.put(engine.id(), tokens.seconds());
@@ -124,6 +127,9 @@ final class QueryRoutes implements HttpApi.Routes {
     private static final class Question {
         private Optional<int[]> tokens = Optional.empty();
         private Optional<String> text = Optional.empty();
+        /** Names of the blocks, which many engines have alike and which cost a SHA-256 each. */
+        private final Map<Naming, long[]> named = new HashMap<>();
+
         private Optional<long[]> hashes = Optional.empty();
         private Optional<String> model = Optional.empty();
         private Optional<String> instance = Optional.empty();
@@ -199,7 +205,8 @@ final class QueryRoutes implements HttpApi.Routes {
 
         /** The path in the names of one engine. */
         long[] path(EngineLink engine) {
-            return hashes.orElseGet(() -> engine.prefixes().names(tokens.orElseThrow()));
+            return hashes.orElseGet(
+                    () -> named.computeIfAbsent(engine.prefixes().naming(), naming -> naming.of(tokens.orElseThrow())));
         }
     }
 

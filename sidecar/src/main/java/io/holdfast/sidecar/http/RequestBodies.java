@@ -90,7 +90,9 @@ final class RequestBodies {
                     require(quota.take(room - taken));
                     taken = room;
                 }
-                bytes = length == 0 && room > FIRST_BYTES && room <= spare.length ? takeSpare() : Arrays.copyOf(bytes, room);
+                bytes = length == 0 && room > FIRST_BYTES && room <= spare.length
+                        ? takeSpare()
+                        : Arrays.copyOf(bytes, room);
             }
             piece.getBytes(0, piece.length(), bytes, length);
             length = needed;

@@ -139,7 +139,9 @@ class HttpLimitsTest {
     void refusedQueries_giveTheirRoomBack(int bytes) throws IOException {
         try (ServedApi api = serve(HttpLimits.defaults().withBodiesBytes(1 << 20))) {
             for (int i = 0; i < 30; i++) {
-                assertThat(api.http.post("/query", "{\"token_ids\":[x" + " ".repeat(bytes)).error())
+                assertThat(api.http
+                                .post("/query", "{\"token_ids\":[x" + " ".repeat(bytes))
+                                .error())
                         .startsWith("The body is not valid JSON at line 1, column 15");
             }
         }
