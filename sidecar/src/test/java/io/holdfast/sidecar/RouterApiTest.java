@@ -119,6 +119,20 @@ class RouterApiTest {
         Eventually.see("it is heard", () -> query(large, ""), seen -> matched(seen, "demo") == 512);
     }
 
+    /** Its bytes are received into the array of the one before. */
+    @Test
+    void query_afterALongerOne_readsItsOwnBodyAlone() {
+        int[] prompt = EngineClient.prompt(15, 512);
+        bed.engine.generate(prompt);
+        Eventually.see("it is heard", () -> query(prompt, ""), seen -> matched(seen, "demo") == 512);
+        for (int tokens : new int[] {60_000, 30_000, 20_000, 8_000}) {
+            assertThat(matched(query(Arrays.copyOf(prompt, tokens), ""), "demo")).isEqualTo(512);
+            String ids = EngineClient.array(Arrays.copyOf(prompt, tokens - 1_000)).encode();
+            assertThat(http.post("/query", "{\"token_ids\":" + ids).error())
+                    .startsWith("The body is not valid JSON at line 1, column " + (ids.length() + 14));
+        }
+    }
+
     @Test
     void query_byText_asksEachEngineForItsTokens_andSaysHowLongThatTook() {
         String text = "A prompt in words, which each engine makes tokens of. ".repeat(40);
