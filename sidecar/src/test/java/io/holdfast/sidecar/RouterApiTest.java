@@ -126,8 +126,10 @@ class RouterApiTest {
         bed.engine.generate(prompt);
         Eventually.see("it is heard", () -> query(prompt, ""), seen -> matched(seen, "demo") == 512);
         for (int tokens : new int[] {60_000, 30_000, 20_000, 8_000}) {
-            assertThat(matched(query(Arrays.copyOf(prompt, tokens), ""), "demo")).isEqualTo(512);
-            String ids = EngineClient.array(Arrays.copyOf(prompt, tokens - 1_000)).encode();
+            assertThat(matched(query(Arrays.copyOf(prompt, tokens), ""), "demo"))
+                    .isEqualTo(512);
+            String ids =
+                    EngineClient.array(Arrays.copyOf(prompt, tokens - 1_000)).encode();
             assertThat(http.post("/query", "{\"token_ids\":" + ids).error())
                     .startsWith("The body is not valid JSON at line 1, column " + (ids.length() + 14));
         }
