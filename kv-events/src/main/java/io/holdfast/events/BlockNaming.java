@@ -18,6 +18,15 @@ public interface BlockNaming {
         return Optional.empty();
     }
 
+    /**
+     * Rule as it is now, which changes no more: equal ones give a prompt equal names.
+     *
+     * @throws UnknownRule where it is not known, with the reason
+     */
+    default BlockNaming now() {
+        return this;
+    }
+
     /** Hears what the engine stores, where that tells how it names blocks, before {@code next} does. */
     default KvEventSink listening(KvEventSink next) {
         return next;
@@ -25,7 +34,7 @@ public interface BlockNaming {
 
     /** Returns SGLang's rule. */
     static BlockNaming sglang() {
-        return SglangBlockNames::of;
+        return SglangBlockNames.RULE;
     }
 
     /**

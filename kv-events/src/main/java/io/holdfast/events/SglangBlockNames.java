@@ -18,6 +18,8 @@ import java.nio.charset.StandardCharsets;
  * shares that token with its successor.
  */
 public final class SglangBlockNames {
+    static final BlockNaming RULE = SglangBlockNames::of;
+
     private static final String SALT_DOMAIN = "sglang-cache-salt-v1\0";
 
     private SglangBlockNames() {}

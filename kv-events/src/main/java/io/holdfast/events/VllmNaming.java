@@ -49,8 +49,19 @@ final class VllmNaming implements BlockNaming {
 
     @Override
     public long[] of(int[] tokens, int blockTokens) {
-        VllmHashing hashing = known.orElseThrow(() -> new UnknownRule(unknown(), tried.get() == 0));
-        return new VllmBlockNames(hashing).of(tokens, blockTokens);
+        return now().of(tokens, blockTokens);
+    }
+
+    @Override
+    public BlockNaming now() {
+        return new Rule(known.orElseThrow(() -> new UnknownRule(unknown(), tried.get() == 0)));
+    }
+
+    private record Rule(VllmHashing hashing) implements BlockNaming {
+        @Override
+        public long[] of(int[] tokens, int blockTokens) {
+            return new VllmBlockNames(hashing).of(tokens, blockTokens);
+        }
     }
 
     @Override

@@ -119,6 +119,40 @@ class RouterApiTest {
         Eventually.see("it is heard", () -> query(large, ""), seen -> matched(seen, "demo") == 512);
     }
 
+    /** Its bytes are received into the array of the one before. */
+    @Test
+    void query_afterALongerOne_readsItsOwnBodyAlone() {
+        int[] prompt = EngineClient.prompt(15, 512);
+        bed.engine.generate(prompt);
+        Eventually.see("it is heard", () -> query(prompt, ""), seen -> matched(seen, "demo") == 512);
+        for (int tokens : new int[] {60_000, 30_000, 20_000, 8_000}) {
+            assertThat(matched(query(Arrays.copyOf(prompt, tokens), ""), "demo"))
+                    .isEqualTo(512);
+            String ids =
+                    EngineClient.array(Arrays.copyOf(prompt, tokens - 1_000)).encode();
+            assertThat(http.post("/query", "{\"token_ids\":" + ids).error())
+                    .startsWith("The body is not valid JSON at line 1, column " + (ids.length() + 14));
+        }
+    }
+
+    @Test
+    void query_byText_asksEachEngineForItsTokens_andSaysHowLongThatTook() {
+        String text = "A prompt in words, which each engine makes tokens of. ".repeat(40);
+        bed.engine.complete(text);
+        JsonObject answer =
+                Eventually.see("it is heard", () -> byText(text, ""), seen -> matched(seen, "demo") >= TestBed.BLOCK);
+        int whole = matched(answer, "demo");
+        assertThat(matched(answer, "second")).isZero();
+        assertThat(answer.getJsonObject("unanswered").getString("gone")).contains("block size is not known yet");
+        assertThat(answer.getJsonObject("tokenizing_seconds").fieldNames()).containsExactlyInAnyOrder("demo", "second");
+        assertThat(answer.getJsonObject("tokenizing_seconds").getDouble("demo")).isPositive();
+        assertThat(matched(byText(text + "And it goes on. ".repeat(10_000), ",\"instance_id\":\"demo\""), "demo"))
+                .as("a long body")
+                .isBetween(whole - TestBed.BLOCK, whole);
+        assertThat(query(new int[] {1, 2, 3}, "").containsKey("tokenizing_seconds"))
+                .isFalse();
+    }
+
     @Test
     void queryByHash_matchesTheEnginesOwnNames() {
         int[] prompt = EngineClient.prompt(13, 128);
@@ -139,6 +173,10 @@ class RouterApiTest {
     @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
         /query         | {"tokens":[1],"token_ids":[1]}               | 400 | The body has token_ids and tokens; send one of them.
         /query         | {"token_ids":[1],"tokens":[1]}               | 400 | The body has token_ids and tokens; send one of them.
+        /query         | {"tokens":[1],"text":"a"}                    | 400 | The body has tokens and text; send one of them.
+        /query         | {"text":""}                                  | 400 | text is empty
+        /query         | {"text":["a"]}                               | 400 | text is not a string
+        /query_by_hash | {"text":"a"}                                 | 400 | The field 'text' is unknown
         /query         | {}                                           | 400 | token_ids is missing; send the prompt's token ids.
         /query         | {"token_ids":[]}                             | 400 | token_ids is empty
         /query         | {"token_ids":[-1]}                           | 400 | token_ids[0] is '-1'; a token id is between
@@ -227,6 +265,12 @@ class RouterApiTest {
     private JsonObject query(int[] tokens, String more) {
         String ids = EngineClient.array(tokens).encode();
         Http.Answer answer = http.post("/query", "{\"token_ids\":" + ids + more + "}");
+        assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+        return answer.json();
+    }
+
+    private JsonObject byText(String text, String more) {
+        Http.Answer answer = http.post("/query", "{\"text\":\"" + text + "\"" + more + "}");
         assertThat(answer.status()).as(answer.text()).isEqualTo(200);
         return answer.json();
     }

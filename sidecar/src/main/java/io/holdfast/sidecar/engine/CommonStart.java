@@ -47,6 +47,11 @@ final class CommonStart {
         this.renderer = renderer;
     }
 
+    /** Tokens of a text by itself; fails with {@link ApiError} where the engine makes none of it. */
+    CompletionStage<int[]> tokens(String text) {
+        return tokens(renderer.text(text));
+    }
+
     /** Fails with {@link ApiError} where the engine makes no tokens of it. */
     CompletionStage<Shared> of(String text) {
         List<String> ends = ends(text);

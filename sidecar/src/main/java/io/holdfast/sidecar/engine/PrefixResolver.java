@@ -98,14 +98,34 @@ public final class PrefixResolver {
         return new Resolved(request, OptionalInt.of(shared.own() - request.blocks() * knownBlockTokens()));
     }
 
-    /** The engine's names of the whole blocks of a prompt; any thread. */
-    public long[] names(int[] tokens) {
-        return blocks(tokens, knownBlockTokens());
+    /** Tokens that the engine makes of a whole prompt; fails with {@link ApiError} where it makes none. */
+    public CompletionStage<int[]> tokens(String prompt) {
+        try {
+            knownBlockTokens();
+            return starts.tokens(prompt);
+        } catch (ApiError unknown) {
+            return CompletableFuture.failedStage(unknown);
+        }
     }
 
-    private long[] blocks(int[] tokens, int blockTokens) {
+    /** The engine's names of the whole blocks of a prompt; any thread. */
+    public long[] names(int[] tokens) {
+        return naming().of(tokens);
+    }
+
+    /** Naming of blocks by one engine as it is now; equal ones name a prompt's blocks alike. */
+    public record Naming(BlockNaming rule, int blockTokens) {
+        /** Names of the whole blocks of a prompt. */
+        public long[] of(int[] tokens) {
+            return rule.of(tokens, blockTokens);
+        }
+    }
+
+    /** The engine's naming; fails with {@link ApiError} where it is not known. */
+    public Naming naming() {
+        int blockTokens = knownBlockTokens();
         try {
-            return names.of(tokens, blockTokens);
+            return new Naming(names.now(), blockTokens);
         } catch (BlockNaming.UnknownRule e) {
             String sentence = String.valueOf(e.getMessage());
             throw e.yet() ? ApiError.notYet(409, sentence) : new ApiError(409, sentence);
@@ -118,7 +138,7 @@ public final class PrefixResolver {
             throw ApiError.badRequest("The prefix has " + tokens.length + " tokens, less than one block of "
                     + blockTokens + "; nothing of it can be held.");
         }
-        long[] blocks = blocks(tokens, blockTokens);
+        long[] blocks = names(tokens);
         // Tokens take much more memory than names.
         return needsTokens.getAsBoolean()
                 ? new HoldRequest(blocks, Arrays.copyOf(tokens, blocks.length * blockTokens), lease)

@@ -87,6 +87,7 @@ public final class HttpApi implements AutoCloseable {
     private final ConnectionGuard guard;
     private final Map<String, EngineLink> engines;
     private final EventThread thread;
+    private final LongSupplier clock;
     private final PrometheusMeterRegistry registry;
     private final BooleanSupplier closing;
     private final Operations operations;
@@ -115,6 +116,7 @@ public final class HttpApi implements AutoCloseable {
         this.guard = new ConnectionGuard(limits, clock);
         this.engines = engines;
         this.thread = thread;
+        this.clock = clock;
         this.registry = registry;
         this.closing = closing;
         this.operations = operations;
@@ -140,7 +142,7 @@ public final class HttpApi implements AutoCloseable {
                 new LimitRoutes(this),
                 new PrefixRoutes(this, access),
                 new RouterReportRoutes(this),
-                new QueryRoutes(this, engines),
+                new QueryRoutes(this, engines, clock),
                 new DocumentRoutes(this),
                 streams,
                 new PageRoutes((context, type, text) -> send(context, 200, type, text)));
@@ -322,8 +324,17 @@ public final class HttpApi implements AutoCloseable {
     }
 
     Future<Resolved> resolved(EngineLink engine, PrefixSource source, Lease lease) {
+        return tokenized(engine.prefixes().resolve(source, lease));
+    }
+
+    /** Tokens of a text. */
+    Future<int[]> tokens(EngineLink engine, String text) {
+        return tokenized(engine.prefixes().tokens(text));
+    }
+
+    private <T> Future<T> tokenized(CompletionStage<T> answer) {
         return await(
-                engine.prefixes().resolve(source, lease),
+                answer,
                 RESOLVE_SECONDS,
                 "The engine did not say within " + RESOLVE_SECONDS
                         + " s which tokens it makes of the prefix; ask again when it answers.");

@@ -27,8 +27,8 @@ import java.util.Set;
  * The fields of a request's body that say which prefix it is about: tokens, the hashes of its blocks, a text, messages or an
  * example.
  *
- * <p>Read as a stream straight into primitive arrays, because a prompt may have hundreds of thousands of tokens, and
- * strictly, because a hold on anything but what was meant helps nobody.
+ * <p>Read straight into primitive arrays, because a prompt may have hundreds of thousands of tokens, and strictly,
+ * because a hold on anything but what was meant helps nobody.
  */
 final class PrefixFields {
     static final String WAYS = "tokens, hashes, text, messages (with tools) or an example";
@@ -59,7 +59,12 @@ final class PrefixFields {
 
     /** Shows each field of a body that is one JSON object; refuses with {@link ApiError} whatever else it is. */
     static void each(byte[] bytes, String example, FieldReader reader) {
-        try (JsonParser json = JSON.createParser(bytes)) {
+        each(BodyLists.of(bytes), example, reader);
+    }
+
+    /** Shows each field of a body of which the lists were taken, or none. */
+    static void each(BodyLists lists, String example, FieldReader reader) {
+        try (JsonParser json = lists.parser(JSON)) {
             if (json.nextToken() != JsonToken.START_OBJECT) {
                 throw badRequest("The body must be a JSON object such as " + example + ".");
             }
@@ -75,7 +80,7 @@ final class PrefixFields {
                     .map(line -> line.replaceFirst(": enable `.*", ""))
                     .orElse("it ends too early");
             throw badRequest("The body is not valid JSON"
-                    + (at == null ? "" : " at line " + at.getLineNr() + ", column " + at.getColumnNr()) + " ("
+                    + (at == null ? "" : " at " + lists.place(at)) + " ("
                     + shown(problem) + ").");
         } catch (IOException e) {
             throw badRequest("The body cannot be read (" + e.getClass().getSimpleName() + ").");
@@ -187,7 +192,7 @@ final class PrefixFields {
         return Long.parseLong(digits);
     }
 
-    private static String text(JsonParser json) throws IOException {
+    static String text(JsonParser json) throws IOException {
         if (json.currentToken() != JsonToken.VALUE_STRING) {
             throw badRequest("text is not a string; messages are what a conversation is sent as.");
         }
@@ -236,6 +241,12 @@ final class PrefixFields {
     /** Token ids, at which the parser stands. */
     static int[] tokens(JsonParser json, String field) throws IOException {
         startArray(json, field);
+        Optional<int[]> read = BodyLists.tokens(json, field);
+        if (read.isPresent()) {
+            json.skipChildren();
+            requireRoom(field, read.get().length - 1);
+            return read.get();
+        }
         int[] tokens = new int[1024];
         int count = 0;
         for (JsonToken token = json.nextToken(); token != JsonToken.END_ARRAY; token = json.nextToken()) {
@@ -262,13 +273,16 @@ final class PrefixFields {
     /** Hashes of blocks, at which the parser stands. */
     static long[] hashes(JsonParser json, String field, int mostBlocks) throws IOException {
         startArray(json, field);
+        Optional<long[]> read = BodyLists.hashes(json, field);
+        if (read.isPresent()) {
+            json.skipChildren();
+            requireFits(field, read.get().length - 1, mostBlocks);
+            return read.get();
+        }
         long[] hashes = new long[64];
         int count = 0;
         for (JsonToken token = json.nextToken(); token != JsonToken.END_ARRAY; token = json.nextToken()) {
-            if (count == mostBlocks) {
-                throw new ApiError(
-                        409, field + " has more than " + mostBlocks + " elements, which can never fit this engine.");
-            }
+            requireFits(field, count, mostBlocks);
             if (token != JsonToken.VALUE_NUMBER_INT && token != JsonToken.VALUE_STRING) {
                 throw badRequest(field + "[" + count + "] is neither a whole number nor a string of decimal digits.");
             }
@@ -303,9 +317,16 @@ final class PrefixFields {
     }
 
     private static void requireRoom(String field, int count) {
-        if (count == PrefixSource.MOST_TOKENS) {
+        if (count >= PrefixSource.MOST_TOKENS) {
             throw badRequest(
                     field + " has more than " + PrefixSource.MOST_TOKENS + " elements; no prefix is that long.");
+        }
+    }
+
+    private static void requireFits(String field, int count, int mostBlocks) {
+        if (count >= mostBlocks) {
+            throw new ApiError(
+                    409, field + " has more than " + mostBlocks + " elements, which can never fit this engine.");
         }
     }
 

@@ -10,17 +10,21 @@ import io.holdfast.core.index.Tier;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.sidecar.config.ApiError;
 import io.holdfast.sidecar.engine.EngineLink;
+import io.holdfast.sidecar.engine.PrefixResolver.Naming;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 
 /**
  * Routes that say where a prompt is cached, in the form of the indexers of Mooncake and Dynamo. The index is read
@@ -34,10 +38,12 @@ final class QueryRoutes implements HttpApi.Routes {
 
     private final HttpApi api;
     private final Map<String, EngineLink> engines;
+    private final LongSupplier clock;
 
-    QueryRoutes(HttpApi api, Map<String, EngineLink> engines) {
+    QueryRoutes(HttpApi api, Map<String, EngineLink> engines, LongSupplier clock) {
         this.api = api;
         this.engines = engines;
+        this.clock = clock;
     }
 
     @Override
@@ -46,18 +52,63 @@ final class QueryRoutes implements HttpApi.Routes {
         router.post("/query_by_hash").handler(context -> answer(context, Question::byHashes));
     }
 
-    private void answer(RoutingContext context, Function<byte[], Question> parser) {
+    private void answer(RoutingContext context, Function<BodyLists, Question> parser) {
         HttpApi.requireJson(context.request());
         api.body(context)
-                .compose(body -> upToDate().map(body))
-                .compose(body -> {
-                    Future<JsonObject> made = body.length() <= SMALL_BODY
-                            ? Future.succeededFuture(answer(parser.apply(body.bytes())))
-                            : api.work(() -> answer(parser.apply(body.bytes())));
-                    return made.onComplete(done -> body.close());
-                })
+                .compose(body -> upToDate()
+                        .compose(applied -> {
+                            Supplier<BodyLists> lists = body.lists();
+                            return body.length() <= SMALL_BODY
+                                    ? answer(parser.apply(lists.get()))
+                                    : api.work(() -> answer(parser.apply(lists.get())))
+                                            .compose(Function.identity());
+                        })
+                        .onComplete(done -> body.recycle()))
                 .onSuccess(json -> api.reply(context, 200, json))
                 .onFailure(context::fail);
+    }
+
+    private Future<JsonObject> answer(Question question) {
+        List<EngineLink> asked = asked(question);
+        return question.text
+                .map(text -> byText(asked, text))
+                .orElseGet(() -> Future.succeededFuture(answer(asked, question::path)));
+    }
+
+    /** A text has the tokens that each engine makes of it; how long that took is told, since it is the engine's time. */
+    private Future<JsonObject> byText(List<EngineLink> asked, String text) {
+        List<Future<Tokenized>> made =
+                asked.stream().map(engine -> tokenized(engine, text)).toList();
+        return Future.join(made)
+                .compose(all -> api.work(() -> {
+                    JsonObject seconds = new JsonObject();
+                    JsonObject answer = answer(asked, engine -> switch (made.get(asked.indexOf(engine))
+                            .result()) {
+                        case Tokenized.Refused refused -> throw refused.why();
+                        case Tokenized.Tokens tokens -> {
+                            seconds.put(engine.id(), tokens.seconds());
+                            yield engine.prefixes().names(tokens.ids());
+                        }
+                    });
+                    return answer.put("tokenizing_seconds", seconds);
+                }));
+    }
+
+    private Future<Tokenized> tokenized(EngineLink engine, String text) {
+        long start = clock.getAsLong();
+        return api.tokens(engine, text)
+                .<Tokenized>map(ids -> new Tokenized.Tokens(ids, (clock.getAsLong() - start) / 1000 / 1e6))
+                .recover(cause -> cause instanceof ApiError why
+                        ? Future.succeededFuture(new Tokenized.Refused(why))
+                        : Future.failedFuture(cause));
+    }
+
+    /** Tokens that an engine made of a text, or the reason why it made none. */
+    private sealed interface Tokenized {
+        @SuppressWarnings("ArrayRecordComponent") // two are never compared
+        record Tokens(int[] ids, double seconds) implements Tokenized {}
+
+        record Refused(ApiError why) implements Tokenized {}
     }
 
     /** All engines are followed by one thread, so any of them tells. */
@@ -75,31 +126,40 @@ final class QueryRoutes implements HttpApi.Routes {
     /** A query and the engines that it is about. */
     private static final class Question {
         private Optional<int[]> tokens = Optional.empty();
+        private Optional<String> text = Optional.empty();
+        /** Names of the blocks, which many engines have alike and which cost a SHA-256 each. */
+        private final Map<Naming, long[]> named = new HashMap<>();
+
         private Optional<long[]> hashes = Optional.empty();
         private Optional<String> model = Optional.empty();
         private Optional<String> instance = Optional.empty();
 
-        static Question byTokens(byte[] bytes) {
+        static Question byTokens(BodyLists body) {
             Question question = new Question();
-            PrefixFields.each(bytes, "{\"token_ids\":[1,2,3]}", (field, json) -> {
+            PrefixFields.each(body, "{\"token_ids\":[1,2,3]}", (field, json) -> {
                 if (field.equals("token_ids") || field.equals("tokens")) {
                     if (question.tokens.isPresent()) {
                         throw badRequest("The body has token_ids and tokens; send one of them.");
                     }
                     question.tokens = Optional.of(PrefixFields.tokens(json, field));
+                } else if (field.equals("text")) {
+                    question.text = Optional.of(PrefixFields.text(json));
                 } else {
-                    question.take(field, json, "token_ids");
+                    question.take(field, json, "token_ids or text");
                 }
             });
-            if (question.tokens.isEmpty()) {
+            if (question.tokens.isPresent() && question.text.isPresent()) {
+                throw badRequest("The body has tokens and text; send one of them.");
+            }
+            if (question.tokens.isEmpty() && question.text.isEmpty()) {
                 throw badRequest("token_ids is missing; send the prompt's token ids.");
             }
             return question;
         }
 
-        static Question byHashes(byte[] bytes) {
+        static Question byHashes(BodyLists body) {
             Question question = new Question();
-            PrefixFields.each(bytes, "{\"block_hashes\":[1,2,3]}", (field, json) -> {
+            PrefixFields.each(body, "{\"block_hashes\":[1,2,3]}", (field, json) -> {
                 if (field.equals("block_hashes")) {
                     question.hashes = Optional.of(PrefixFields.hashes(json, field, MOST_BLOCKS));
                 } else {
@@ -145,18 +205,19 @@ final class QueryRoutes implements HttpApi.Routes {
 
         /** The path in the names of one engine. */
         long[] path(EngineLink engine) {
-            return hashes.orElseGet(() -> engine.prefixes().names(tokens.orElseThrow()));
+            return hashes.orElseGet(
+                    () -> named.computeIfAbsent(engine.prefixes().naming(), naming -> naming.of(tokens.orElseThrow())));
         }
     }
 
-    private JsonObject answer(Question question) {
+    private static JsonObject answer(List<EngineLink> asked, Function<EngineLink, long[]> paths) {
         JsonObject scores = new JsonObject();
         JsonObject instances = new JsonObject();
         JsonObject unanswered = new JsonObject();
         Matches matches = new Matches();
-        for (EngineLink engine : asked(question)) {
+        for (EngineLink engine : asked) {
             try {
-                long[] path = question.path(engine);
+                long[] path = paths.apply(engine);
                 JsonObject score = new JsonObject();
                 instances.put(engine.id(), instance(engine, path, blockTokens(engine), matches, score));
                 scores.put(engine.id(), score);

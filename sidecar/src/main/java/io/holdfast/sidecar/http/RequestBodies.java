@@ -8,6 +8,7 @@ import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerRequest;
 import java.io.IOException;
 import java.util.Arrays;
+import java.util.function.Supplier;
 
 /**
  * Receives the bodies of requests within a bound for each and a bound for all of them.
@@ -18,10 +19,14 @@ import java.util.Arrays;
  */
 final class RequestBodies {
     private static final int FIRST_BYTES = 16 << 10;
+    /** A longer array is not kept: it would lie in a small heap for a prompt that seldom comes. */
+    private static final int MOST_SPARE = 1 << 20;
 
     private final HttpLimits limits;
     private final ByteQuota quota;
     private final ConnectionGuard guard;
+    /** Array of a body that was read to its end, for the next one. */
+    private byte[] spare = new byte[0];
 
     RequestBodies(HttpLimits limits, ConnectionGuard guard) {
         this.guard = guard;
@@ -33,6 +38,7 @@ final class RequestBodies {
     final class Body implements AutoCloseable {
         private byte[] bytes = new byte[0];
         private int length;
+        private int announced;
         private long taken;
 
         byte[] bytes() {
@@ -41,6 +47,21 @@ final class RequestBodies {
 
         int length() {
             return length;
+        }
+
+        /** Lists of the body, read from its bytes where they are; they stay what they are while any thread reads them. */
+        Supplier<BodyLists> lists() {
+            byte[] read = bytes;
+            int end = length;
+            return () -> BodyLists.of(read, end);
+        }
+
+        /** Closes it once nobody reads its bytes any more, so that the next body may be received into their array. */
+        void recycle() {
+            if (bytes.length > spare.length && bytes.length <= MOST_SPARE) {
+                spare = bytes;
+            }
+            close();
         }
 
         /** Lets go of the bytes; what was made of them counts in their place. */
@@ -61,12 +82,17 @@ final class RequestBodies {
                 throw tooLarge();
             }
             if (needed > bytes.length) {
-                int room = Math.min(limits.bodyBytes(), Math.max(needed, Math.max(FIRST_BYTES, bytes.length << 1)));
+                // What it said of its length is set aside already, and an array of that length needs no copy.
+                int room = needed <= announced
+                        ? announced
+                        : Math.min(limits.bodyBytes(), Math.max(needed, Math.max(FIRST_BYTES, bytes.length << 1)));
                 if (room > taken) {
                     require(quota.take(room - taken));
                     taken = room;
                 }
-                bytes = Arrays.copyOf(bytes, room);
+                bytes = length == 0 && room > FIRST_BYTES && room <= spare.length
+                        ? takeSpare()
+                        : Arrays.copyOf(bytes, room);
             }
             piece.getBytes(0, piece.length(), bytes, length);
             length = needed;
@@ -91,6 +117,7 @@ final class RequestBodies {
                 throw tooLarge();
             }
             require(quota.take(announced));
+            body.announced = (int) announced;
             body.taken = announced;
         } catch (ApiError refusal) {
             return Future.failedFuture(refusal);
@@ -127,6 +154,12 @@ final class RequestBodies {
 
     long used() {
         return quota.used();
+    }
+
+    private byte[] takeSpare() {
+        byte[] taken = spare;
+        spare = new byte[0];
+        return taken;
     }
 
     private static void refuse(Promise<Body> received, Body body, Exception cause) {

@@ -134,6 +134,19 @@ class HttpLimitsTest {
         }
     }
 
+    @ParameterizedTest
+    @ValueSource(ints = {60 << 10, 100 << 10})
+    void refusedQueries_giveTheirRoomBack(int bytes) throws IOException {
+        try (ServedApi api = serve(HttpLimits.defaults().withBodiesBytes(1 << 20))) {
+            for (int i = 0; i < 30; i++) {
+                assertThat(api.http
+                                .post("/query", "{\"token_ids\":[x" + " ".repeat(bytes))
+                                .error())
+                        .startsWith("The body is not valid JSON at line 1, column 15");
+            }
+        }
+    }
+
     @Test
     void bodyInChunks_isRefusedWhereItGetsTooLarge() throws IOException {
         try (ServedApi api = serve(HttpLimits.defaults());
