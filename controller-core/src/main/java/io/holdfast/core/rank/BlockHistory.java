@@ -7,7 +7,7 @@ import java.util.Arrays;
 final class BlockHistory {
     static final int NONE = HashSlots.NONE;
 
-    private static final int FEWEST = 1 << 10;
+    private static final int FEWEST = 1 << 6;
 
     private final HashSlots numbers = new HashSlots(2 * FEWEST);
     long[] hashes = new long[FEWEST];
@@ -21,12 +21,25 @@ final class BlockHistory {
     byte[] hints = new byte[FEWEST];
     /** Turn of the request that ended with this block; 0 where no request did. */
     byte[] endTurns = new byte[FEWEST];
-    /** The logarithm of its decayed uses, as of the moment 0. */
-    double[] frequencies = new double[FEWEST];
+    /** Decayed uses as of the last one; nothing where they are not counted. */
+    double[] frequencies;
 
     private int fresh;
     private int[] free = new int[16];
     private int freed;
+
+    BlockHistory(boolean countsFrequencies) {
+        frequencies = new double[countsFrequencies ? FEWEST : 0];
+    }
+
+    /** Returns how long an array becomes that has to have this length at least: by a quarter, as there are many. */
+    static int longer(int length, int least) {
+        return Math.max(least, length + (length >> 2));
+    }
+
+    boolean countsFrequencies() {
+        return frequencies.length > 0;
+    }
 
     int find(long hash) {
         return numbers.find(hashes, hash);
@@ -51,7 +64,12 @@ final class BlockHistory {
         parents[block] = NONE;
         uses[block] = 0;
         endTurns[block] = 0;
-        frequencies[block] = Double.NEGATIVE_INFINITY;
+        if (countsFrequencies()) {
+            frequencies[block] = 0;
+        }
+        if (3L * remembered() > 2L * numbers.length()) {
+            numbers.grow(hashes);
+        }
         numbers.insert(hash, block);
         return block;
     }
@@ -73,7 +91,7 @@ final class BlockHistory {
     }
 
     private void grow() {
-        int length = 2 * hashes.length;
+        int length = longer(hashes.length, hashes.length + 1);
         hashes = Arrays.copyOf(hashes, length);
         parents = Arrays.copyOf(parents, length);
         usedNanos = Arrays.copyOf(usedNanos, length);
@@ -81,7 +99,6 @@ final class BlockHistory {
         classes = Arrays.copyOf(classes, length);
         hints = Arrays.copyOf(hints, length);
         endTurns = Arrays.copyOf(endTurns, length);
-        frequencies = Arrays.copyOf(frequencies, length);
-        numbers.grow(hashes);
+        frequencies = Arrays.copyOf(frequencies, countsFrequencies() ? length : 0);
     }
 }

@@ -64,7 +64,7 @@ public final class RankedPins {
 
     private final RankSettings settings;
     private final Score score;
-    private final BlockHistory history = new BlockHistory();
+    private final BlockHistory history;
     private final BlockSet resident = new BlockSet();
     private final ReuseCurves curves = new ReuseCurves(CLASSES);
     private final GhostQueue ghosts = new GhostQueue();
@@ -94,13 +94,17 @@ public final class RankedPins {
     public RankedPins(RankSettings settings, int capacity, Pins pins) {
         this.settings = settings;
         this.capacity = capacity;
+        history = new BlockHistory(settings.score() == RankSettings.Score.FREQUENCY);
         prompts = new RecentPrompts(settings.freePrompts());
         without = new LruCache(capacity, this::evictedWithout);
         with = new LruCache(capacity, block -> {});
         shadowPins = new PinChoice(history, with.blocks(), (block, pinned) -> {
+            if (!with.has(block)) {
+                return;
+            }
             if (pinned) {
                 with.keep(block);
-            } else if (with.has(block)) {
+            } else {
                 with.release(block);
             }
         });
@@ -518,7 +522,9 @@ public final class RankedPins {
         double halfLife = halfLife();
         for (int depth = from; depth < blocks; depth++) {
             int block = path[depth];
-            history.frequencies[block] = decayed(block, halfLife) + 1;
+            if (history.countsFrequencies()) {
+                history.frequencies[block] = decayed(block, halfLife) + 1;
+            }
             history.uses[block]++;
             history.usedNanos[block] = nowNanos;
             history.parents[block] = depth == 0 ? BlockHistory.NONE : path[depth - 1];

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 final class PinChoiceTest {
     private static final int[] NONE_FIRST = {};
 
-    private final BlockHistory history = new BlockHistory();
+    private final BlockHistory history = new BlockHistory(false);
     private final BlockSet candidates = new BlockSet();
     private final TreeSet<Integer> pinned = new TreeSet<>();
     private final PinChoice choice = new PinChoice(history, candidates, (block, pin) -> {
