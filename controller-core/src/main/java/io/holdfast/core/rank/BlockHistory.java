@@ -1,6 +1,7 @@
 package io.holdfast.core.rank;
 
 import io.holdfast.core.index.HashSlots;
+import io.holdfast.core.index.MemoryBudget;
 import java.util.Arrays;
 
 /** History of each block: where it hangs, when and how often it was used, and by what kind of request. */
@@ -8,6 +9,8 @@ final class BlockHistory {
     static final int NONE = HashSlots.NONE;
 
     private static final int FEWEST = 1 << 6;
+    /** Bytes that a block takes: here, in the table and in the queue of ghosts. */
+    private static final int EACH = 44;
 
     private final HashSlots numbers = new HashSlots(2 * FEWEST);
     long[] hashes = new long[FEWEST];
@@ -28,8 +31,35 @@ final class BlockHistory {
     private int[] free = new int[16];
     private int freed;
 
-    BlockHistory(boolean countsFrequencies) {
+    private final MemoryBudget memory;
+
+    BlockHistory(boolean countsFrequencies, MemoryBudget memory) {
         frequencies = new double[countsFrequencies ? FEWEST : 0];
+        this.memory = memory;
+        memory.takeAnyhow(bytes(FEWEST));
+    }
+
+    private long bytes(int blocks) {
+        return (long) blocks * (countsFrequencies() ? EACH + Double.BYTES : EACH);
+    }
+
+    /** Gives its bytes back; nobody uses it any more. */
+    void close() {
+        memory.give(bytes(hashes.length));
+    }
+
+    /** Returns true if so many blocks more find room, or more bytes were taken for it. */
+    boolean hasRoomFor(int blocks) {
+        int needed = remembered() + blocks;
+        if (needed <= hashes.length) {
+            return true;
+        }
+        int length = longer(hashes.length, needed);
+        if (!memory.take(bytes(length - hashes.length))) {
+            return false;
+        }
+        grow(length);
+        return true;
     }
 
     /** Returns how long an array becomes that has to have this length at least: by a quarter, as there are many. */
@@ -58,7 +88,10 @@ final class BlockHistory {
     int add(long hash) {
         int block = freed > 0 ? free[--freed] : fresh++;
         if (block == hashes.length) {
-            grow();
+            // It is in the cache, which is known whatever it takes.
+            int length = hashes.length + (hashes.length >> 3);
+            memory.takeAnyhow(bytes(length - hashes.length));
+            grow(length);
         }
         hashes[block] = hash;
         parents[block] = NONE;
@@ -90,8 +123,7 @@ final class BlockHistory {
         free[freed++] = block;
     }
 
-    private void grow() {
-        int length = longer(hashes.length, hashes.length + 1);
+    private void grow(int length) {
         hashes = Arrays.copyOf(hashes, length);
         parents = Arrays.copyOf(parents, length);
         usedNanos = Arrays.copyOf(usedNanos, length);

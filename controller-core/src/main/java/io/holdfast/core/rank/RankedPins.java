@@ -1,5 +1,6 @@
 package io.holdfast.core.rank;
 
+import io.holdfast.core.index.MemoryBudget;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.LongPredicate;
@@ -60,6 +61,9 @@ public final class RankedPins {
     private static final double USUAL_HALF_LIFE = 300;
     private static final long ENOUGH_GAPS = 10_000;
     private static final long MOST_TICKS_BEHIND = 1_000;
+    /** Part of the ghosts that is forgotten at once where there are no bytes for more. */
+    private static final int FORGOTTEN_AT_ONCE = 16;
+
     private static final long[] FIRST_COMES_THE_BEST = {};
 
     private final RankSettings settings;
@@ -91,10 +95,16 @@ public final class RankedPins {
     private boolean begun;
     private int[] path = new int[1 << 8];
 
+    /** Creates a choice that remembers all that it should. */
     public RankedPins(RankSettings settings, int capacity, Pins pins) {
+        this(settings, capacity, MemoryBudget.unbounded(), pins);
+    }
+
+    /** Creates a choice that remembers what left the cache as far as there are bytes for it. */
+    RankedPins(RankSettings settings, int capacity, MemoryBudget memory, Pins pins) {
         this.settings = settings;
         this.capacity = capacity;
-        history = new BlockHistory(settings.score() == RankSettings.Score.FREQUENCY);
+        history = new BlockHistory(settings.score() == RankSettings.Score.FREQUENCY, memory);
         prompts = new RecentPrompts(settings.freePrompts());
         without = new LruCache(capacity, this::evictedWithout);
         with = new LruCache(capacity, block -> {});
@@ -116,6 +126,11 @@ public final class RankedPins {
             }
         });
         score = settings.score() == RankSettings.Score.REUSE_RATE ? this::reuseRate : this::frequency;
+    }
+
+    /** Gives back the bytes of what it remembers; nobody uses it any more. */
+    void close() {
+        history.close();
     }
 
     /** The blocks that the engine's cache has room for, where running requests take some of it. */
@@ -500,6 +515,7 @@ public final class RankedPins {
         if (path.length < blocks) {
             path = new int[2 * blocks];
         }
+        makeRoom(blocks);
         for (int depth = 0; depth < blocks; depth++) {
             int block = history.find(hashes[depth]);
             path[depth] = block == BlockHistory.NONE ? history.add(hashes[depth]) : block;
@@ -564,8 +580,18 @@ public final class RankedPins {
         residenceLog += Math.max(1.0 / evictions, LEAST_RESIDENCE_WEIGHT) * (age - residenceLog);
     }
 
+    /** Forgets the oldest ghosts where there are no bytes for more blocks, before any block of a path is looked up. */
+    private void makeRoom(int blocks) {
+        if (!history.hasRoomFor(blocks)) {
+            forgetDownTo(Math.max(0, ghosts.size() - Math.max(blocks, ghosts.size() / FORGOTTEN_AT_ONCE)));
+        }
+    }
+
     private void forgetSome() {
-        long most = (long) settings.ghosts() * capacity;
+        forgetDownTo((long) settings.ghosts() * capacity);
+    }
+
+    private void forgetDownTo(long most) {
         for (int block = ghosts.oldestAbove(most); block != BlockHistory.NONE; block = ghosts.oldestAbove(most)) {
             if (without.has(block) || with.has(block)) {
                 ghosts.add(block);

@@ -2,10 +2,11 @@ package io.holdfast.core.rank;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.core.index.MemoryBudget;
 import org.junit.jupiter.api.Test;
 
 final class BlockHistoryTest {
-    private final BlockHistory history = new BlockHistory(true);
+    private final BlockHistory history = new BlockHistory(true, MemoryBudget.unbounded());
 
     @Test
     void numberOfAForgottenBlock_isGivenToAnotherThatKnowsNothingOfIt() {
