@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What a sidecar costs, and whether it stays what it is, beside engines that publish blocks; standard library only.
 
-    load.py soak [--minutes 40] [--engines 8] [--blocks 30000] [--seed 1]
-    load.py cost [--minutes 3] [--blocks 10000] [--pairs 3] NAME=LAUNCHER [NAME=LAUNCHER]
+    load.py soak [--minutes 40] [--engines 8] [--blocks 30000] [--seed 1] [--cached 2048]
+    load.py cost [--minutes 3] [--blocks 10000] [--pairs 3] [--cached 2048] NAME=LAUNCHER [NAME=LAUNCHER]
 
 The engines are event sockets and a few HTTP routes in another process (StreamPublishers of benchmarks.jar); the sidecars
 only observe (backend: dry_run), with automatic holds on, so that all of it works.
@@ -15,7 +15,9 @@ by more than 8, or when a round took longer than --most-lag seconds.
 cost: processor time and memory with one engine and with eight, which publish so many blocks a second in all. With two
 launchers, such as this version and another, both are measured in turns, the order reversed with each pair, and the medians
 of the paired ratios are printed: on a machine that does other work, nothing else is worth reading. The first minute of each
-run is not counted."""
+run is not counted.
+
+--cached is how many blocks each engine's cache holds: what a sidecar remembers of an engine goes with that."""
 import argparse
 import json
 import os
@@ -44,9 +46,8 @@ class Engines:
     def __init__(self, told, count, seed):
         java = os.environ.get("HOLDFAST_JAVA_HOME")
         words = [f"{java}/bin/java" if java else "java", "-Xmx512m", "-cp", told.jar,
-                 "io.holdfast.benchmarks.StreamPublishers", str(count), str(told.blocks)]
-        self.process = subprocess.Popen(words + ([str(seed)] if seed else []), stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True)
+                 "io.holdfast.benchmarks.StreamPublishers", str(count), str(told.blocks), str(seed), str(told.cached)]
+        self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.places = [self.process.stdout.readline().split() for _ in range(count)]
 
     def go(self):
@@ -226,6 +227,8 @@ def main():
     costs.add_argument("--counts", type=lambda text: [int(each) for each in text.split(",")], default=[1, 8])
     costs.add_argument("arms", nargs="+")
     costs.set_defaults(way=cost)
+    for way in soaks, costs:
+        way.add_argument("--cached", type=int, default=2048)
     told = options.parse_args()
     sys.exit(told.way(told))
 

@@ -32,7 +32,7 @@ import org.zeromq.ZMQ;
 final class StreamPublishers {
     private static final int BATCH_BLOCKS = 8;
     private static final int BLOCK_TOKENS = 16;
-    private static final int WINDOW = 2048;
+    private static final int USUAL_WINDOW = 2048;
     private static final int MOST_AT_ONCE = 200;
     private static final long SERVE_NANOS = 20_000_000;
     private static final long ACCIDENT_NANOS = 1_000_000_000;
@@ -54,17 +54,19 @@ final class StreamPublishers {
     /**
      * Prints the ports, one engine a line, waits for a byte and then publishes until the input ends.
      *
-     * @param args how many engines, blocks a second in all, and the seed of restarts and gaps where there are to be any
+     * @param args how many engines, blocks a second in all, the seed of restarts and gaps or 0 where there are to be
+     *     none, and how many blocks each cache holds
      */
     public static void main(String[] args) throws IOException {
         int blocksPerSecond = Integer.parseInt(args[1]);
-        Optional<SplittableRandom> accidents =
-                args.length > 2 ? Optional.of(new SplittableRandom(Long.parseLong(args[2]))) : Optional.empty();
+        Optional<SplittableRandom> accidents = args.length > 2 && !args[2].equals("0")
+                ? Optional.of(new SplittableRandom(Long.parseLong(args[2])))
+                : Optional.empty();
         long accidentsAt = 0;
         try (ZContext context = new ZContext()) {
             List<Engine> engines = new ArrayList<>();
             for (int i = 0; i < Integer.parseInt(args[0]); i++) {
-                engines.add(new Engine(context, i));
+                engines.add(new Engine(context, i, args.length > 3 ? Integer.parseInt(args[3]) : USUAL_WINDOW));
             }
             engines.forEach(engine -> System.out.println(engine.ports()));
             boolean going = false;
@@ -120,12 +122,14 @@ final class StreamPublishers {
         private final Deque<Batch> memory = new ArrayDeque<>();
         private final Deque<Long> window = new ArrayDeque<>();
         private final long salt;
+        private final int cached;
         private long blocks;
         private long sequence;
 
         private final HttpServer http;
 
-        Engine(ZContext context, int number) throws IOException {
+        Engine(ZContext context, int number, int cached) throws IOException {
+            this.cached = cached;
             http = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
             http.createContext("/", this::answerHttp);
             http.start();
@@ -148,7 +152,7 @@ final class StreamPublishers {
                         case "/v1/models" -> "{\"data\":[{\"id\":\"load\"}]}";
                         case "/server_info" ->
                             "{\"max_total_num_tokens\":%d,\"page_size\":%d,\"context_length\":4096,\"max_req_input_len\":4090}"
-                                    .formatted(4 * WINDOW * BLOCK_TOKENS, BLOCK_TOKENS);
+                                    .formatted(4 * cached * BLOCK_TOKENS, BLOCK_TOKENS);
                         case "/metrics" -> METRICS;
                         default -> "";
                     })
@@ -184,7 +188,7 @@ final class StreamPublishers {
                 }
             }
             encoder.stored(chain);
-            if (window.size() > WINDOW) {
+            if (window.size() > cached) {
                 long[] old = new long[BATCH_BLOCKS];
                 for (int i = 0; i < BATCH_BLOCKS; i++) {
                     old[i] = window.removeFirst();
