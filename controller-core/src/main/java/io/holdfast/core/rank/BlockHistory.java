@@ -9,8 +9,8 @@ final class BlockHistory {
     static final int NONE = HashSlots.NONE;
 
     private static final int FEWEST = 1 << 6;
-    /** Bytes that a block takes: here, in the table and in the queue of ghosts. */
-    private static final int EACH = 44;
+    /** Bytes that a block takes: here, in the table, in the queue of ghosts and in seven sets. */
+    private static final int EACH = 75;
 
     private final HashSlots numbers = new HashSlots(2 * FEWEST);
     long[] hashes = new long[FEWEST];
@@ -100,7 +100,7 @@ final class BlockHistory {
         if (countsFrequencies()) {
             frequencies[block] = 0;
         }
-        if (3L * remembered() > 2L * numbers.length()) {
+        if (2 * remembered() > numbers.length()) {
             numbers.grow(hashes);
         }
         numbers.insert(hash, block);

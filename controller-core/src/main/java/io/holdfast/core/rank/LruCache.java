@@ -203,9 +203,14 @@ public final class LruCache {
             } else {
                 front++;
             }
-            forget(block, at);
-            if (stands(block, at)) {
-                return block;
+            int place = blocks.place(block);
+            if (place != NONE) {
+                if (queued[place] == at) {
+                    queued[place] = 0;
+                }
+                if (stamps[place] == at && keepers[place] == 0) {
+                    return block;
+                }
             }
         }
         return NONE;

@@ -1,6 +1,7 @@
 package io.holdfast.core.rank;
 
 import java.util.Arrays;
+import java.util.BitSet;
 import java.util.function.IntConsumer;
 
 /** Pins the best blocks of one cache, each with all that lies above it, and releases the rest. */
@@ -28,7 +29,9 @@ final class PinChoice {
     /** Blocks in the order in which they were taken. */
     private BlockSet chosen = new BlockSet();
 
-    private final BlockSet inner = new BlockSet();
+    /** Blocks above one that is pinned. */
+    private final BitSet inner = new BitSet();
+
     private long[] order = new long[1 << 4];
     private int[] missing = new int[1 << 4];
 
@@ -126,11 +129,11 @@ final class PinChoice {
         for (int place = 0; place < pinned.size(); place++) {
             int above = history.parents[pinned.at(place)];
             if (above != BlockHistory.NONE) {
-                inner.add(above);
+                inner.set(above);
             }
         }
         for (int place = 0; place < pinned.size(); place++) {
-            if (!inner.has(pinned.at(place))) {
+            if (!inner.get(pinned.at(place))) {
                 visitor.accept(pinned.at(place));
             }
         }

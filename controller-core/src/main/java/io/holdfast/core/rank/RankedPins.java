@@ -1,6 +1,7 @@
 package io.holdfast.core.rank;
 
 import io.holdfast.core.index.MemoryBudget;
+import java.util.BitSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.LongPredicate;
@@ -80,7 +81,7 @@ public final class RankedPins {
     private final OneShadow oneShadow = new OneShadow();
 
     private final RecentPrompts prompts;
-    private final BlockSet shown = new BlockSet();
+    private final BitSet shown = new BitSet();
     private final long[] gaps = new long[AgeBins.COUNT];
     private long gapCount;
     private double residenceLog;
@@ -396,7 +397,7 @@ public final class RankedPins {
             while (end != BlockHistory.NONE && !mayEnd.test(history.hashes[end])) {
                 end = history.parents[end];
             }
-            if (end == BlockHistory.NONE || shown.has(end)) {
+            if (end == BlockHistory.NONE || shown.get(end)) {
                 return;
             }
             double chance = curves.chance(history.classes[end], history.hints[end], age(end), withinSeconds);
@@ -404,8 +405,8 @@ public final class RankedPins {
                 return;
             }
             int above = end;
-            while (above != BlockHistory.NONE && !shown.has(above)) {
-                shown.add(above);
+            while (above != BlockHistory.NONE && !shown.get(above)) {
+                shown.set(above);
                 above = history.parents[above];
             }
             visitor.end(
