@@ -23,6 +23,7 @@ import io.holdfast.core.index.EngineBlocks;
 import io.holdfast.core.index.EngineCaches;
 import io.holdfast.core.index.KvEventSink;
 import io.holdfast.core.index.Matches;
+import io.holdfast.core.index.MemoryBudget;
 import io.holdfast.core.index.Prefix;
 import io.holdfast.core.pin.Acting;
 import io.holdfast.core.pin.EngineIdentity;
@@ -142,7 +143,12 @@ public final class Controller {
         this.steering = new Steering(ledger.paused(), false, false);
         Acting calls = new Acting(acting, mailbox::outcome);
         this.own = new OwnRequests(backends.sender(), calls);
-        this.observers = new EngineObservers(requests, own::isOwn, backends.sendsTokens(), this::engineForgot);
+        this.observers = new EngineObservers(
+                requests,
+                own::isOwn,
+                backends.sendsTokens(),
+                new MemoryBudget(settings.memoryBytes()),
+                this::engineForgot);
         this.events = observers.first();
         this.readable = List.of(events.tree());
         this.tree = observers.trees();
@@ -806,6 +812,7 @@ public final class Controller {
                 observers.certainty(),
                 observers.all().mapToInt(cache -> cache.tree().size()).sum(),
                 observers.all().mapToInt(cache -> cache.tree().ghosts()).sum(),
+                observers.memory(),
                 observers.counters(),
                 events.invisibleShare(),
                 probing.found().orElse(Capabilities.NOT_ASKED),

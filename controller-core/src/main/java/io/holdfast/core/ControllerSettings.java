@@ -2,6 +2,7 @@ package io.holdfast.core;
 
 import io.holdfast.core.budget.BudgetSettings;
 import io.holdfast.core.effect.EffectSettings;
+import io.holdfast.core.index.MemoryBudget;
 import io.holdfast.core.plan.AutomaticHolds;
 import java.time.Duration;
 import java.util.Optional;
@@ -17,6 +18,7 @@ import java.util.Optional;
  * @param tick how often the planner runs
  * @param ownRequestsAnHour how long requests of our own may take within an hour, where a backend makes many
  * @param effect how what holds do to time to first token is measured and acted upon; absent: not at all
+ * @param memoryBytes most that is remembered of the engine beside what its cache has
  */
 public record ControllerSettings(
         String engineId,
@@ -26,12 +28,35 @@ public record ControllerSettings(
         Duration leastSaving,
         Duration tick,
         Duration ownRequestsAnHour,
-        Optional<EffectSettings> effect) {
+        Optional<EffectSettings> effect,
+        long memoryBytes) {
     /** Time that requests of our own may take within an hour unless somebody decides otherwise. */
     public static final Duration OWN_REQUESTS_AN_HOUR = Duration.ofMinutes(2);
 
     /** Less is lost in what a request takes anyhow. */
     public static final Duration LEAST_SAVING = Duration.ofMillis(5);
+
+    /** Creates settings with the usual memory. */
+    public ControllerSettings(
+            String engineId,
+            BudgetSettings budget,
+            AutomaticHolds automaticHolds,
+            Duration automaticLease,
+            Duration leastSaving,
+            Duration tick,
+            Duration ownRequestsAnHour,
+            Optional<EffectSettings> effect) {
+        this(
+                engineId,
+                budget,
+                automaticHolds,
+                automaticLease,
+                leastSaving,
+                tick,
+                ownRequestsAnHour,
+                effect,
+                (long) MemoryBudget.DEFAULT_MEBIBYTES << 20);
+    }
 
     public ControllerSettings {
         requirePositive("automaticLease", automaticLease);

@@ -12,6 +12,7 @@ import io.holdfast.core.index.CacheTraits;
 import io.holdfast.core.index.EngineBlocks;
 import io.holdfast.core.index.Gap;
 import io.holdfast.core.index.KvEventSink;
+import io.holdfast.core.index.MemoryBudget;
 import io.holdfast.core.index.Prefix;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
@@ -97,6 +98,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
      * @param own knows requests that we sent ourselves, which teach nothing
      * @param heldUse counts prompts of users
      * @param keepsTokens whether anybody may want to send what is in the cache
+     * @param memory budget of what is remembered beside the cache
      * @param onEmptied called when the engine's cache was emptied, before the tree is
      */
     EngineObserver(
@@ -104,12 +106,15 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
             Predicate<VisibleRequest> own,
             HeldUse heldUse,
             boolean keepsTokens,
+            MemoryBudget memory,
             Runnable onEmptied) {
         this.keepsTokens = keepsTokens;
         // Who stores what was generated when a request ends is SGLang.
         this.tree = new EngineBlocks(
-                rules.decoding() == RequestRules.Decoding.AT_FINISH ? CacheTraits.sglang() : CacheTraits.vllm(), this);
-        this.tokens = new BlockTokens(tree::resident);
+                rules.decoding() == RequestRules.Decoding.AT_FINISH ? CacheTraits.sglang() : CacheTraits.vllm(),
+                this,
+                memory);
+        this.tokens = new BlockTokens(tree);
         this.prefixes = new SharedPrefixes(tree, tokens, HEAT_HALVES_NANOS);
         this.requests = new VisibleRequests(rules, tree, this);
         this.touches = new RouterTouches(tree, this::used);

@@ -3,6 +3,7 @@ package io.holdfast.core;
 import io.holdfast.core.EngineView.Counters;
 import io.holdfast.core.head.UnstableHeads;
 import io.holdfast.core.index.EngineCaches;
+import io.holdfast.core.index.MemoryBudget;
 import io.holdfast.core.prefix.WantedPrefixes;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.requests.RequestRules;
@@ -22,6 +23,7 @@ final class EngineObservers implements WantedPrefixes {
     private final RequestRules rules;
     private final Predicate<VisibleRequest> own;
     private final boolean keepTokens;
+    private final MemoryBudget memory;
     private final IntConsumer onEmptied;
     /** Observers by rank. */
     private final List<EngineObserver> ranks = new ArrayList<>();
@@ -40,19 +42,26 @@ final class EngineObservers implements WantedPrefixes {
      *
      * @param own tells requests of our own, which teach nothing
      * @param keepTokens whether anybody may want to send what is in the cache
+     * @param memory budget of what all of them remember beside their caches
      * @param onEmptied takes a rank whose cache was emptied
      */
-    EngineObservers(RequestRules rules, Predicate<VisibleRequest> own, boolean keepTokens, IntConsumer onEmptied) {
+    EngineObservers(
+            RequestRules rules,
+            Predicate<VisibleRequest> own,
+            boolean keepTokens,
+            MemoryBudget memory,
+            IntConsumer onEmptied) {
         this.rules = rules;
         this.own = own;
         this.keepTokens = keepTokens;
+        this.memory = memory;
         this.onEmptied = onEmptied;
         trees = new EngineCaches(observeNext().tree());
     }
 
     private EngineObserver observeNext() {
         int rank = ranks.size();
-        EngineObserver next = new EngineObserver(rules, own, heldUse, keepTokens, () -> onEmptied.accept(rank));
+        EngineObserver next = new EngineObserver(rules, own, heldUse, keepTokens, memory, () -> onEmptied.accept(rank));
         next.now(nowNanos);
         heads.ifPresent(next::watch);
         ranks.add(next);
@@ -130,6 +139,11 @@ final class EngineObservers implements WantedPrefixes {
     /** Restarts of the engine, each counted once a rank. */
     long restarts() {
         return all().mapToLong(rank -> rank.counters().restarts()).sum();
+    }
+
+    /** Returns what is remembered beside the caches, in bytes. */
+    MemoryBudget.Used memory() {
+        return memory.used();
     }
 
     Counters counters() {

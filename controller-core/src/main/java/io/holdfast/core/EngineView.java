@@ -5,6 +5,7 @@ import io.holdfast.core.budget.Budget;
 import io.holdfast.core.effect.TtftEffect;
 import io.holdfast.core.hold.Hint;
 import io.holdfast.core.hold.HoldView;
+import io.holdfast.core.index.MemoryBudget;
 import io.holdfast.core.pin.PinsView;
 import io.holdfast.core.plan.Plan;
 import io.holdfast.core.prefix.PrefixEviction;
@@ -26,6 +27,7 @@ import java.util.Optional;
  * @param certainty one sentence: why it is, or what is missing and how it heals
  * @param blocks blocks resident on the GPU as far as the events told
  * @param ghosts removed blocks that are still remembered
+ * @param memory what is remembered beside the caches, in bytes, and how much it may be
  * @param paused why nothing new is held, until holding is resumed; absent while it is not paused
  * @param keepsHeld whether what is held stays during the pause
  * @param dryRun whether everything is decided and nothing asked of the engine
@@ -48,6 +50,7 @@ public record EngineView(
         String certainty,
         int blocks,
         int ghosts,
+        MemoryBudget.Used memory,
         Counters counters,
         Reading invisibleShare,
         Capabilities capabilities,

@@ -9,6 +9,7 @@ import io.holdfast.core.index.Cache;
 import io.holdfast.core.index.CacheTraits;
 import io.holdfast.core.index.Gap;
 import io.holdfast.core.index.Matches;
+import io.holdfast.core.index.MemoryBudget;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
 import io.holdfast.core.reading.EngineReadings;
@@ -28,13 +29,14 @@ final class EngineObserverTest {
     private static final long MILLI = 1_000_000;
     private static final long ORIGIN = 7_000_000_000L;
 
-    private final EngineObserver events =
-            new EngineObserver(RequestRules.vllm(), request -> false, heldUse(), true, () -> {});
+    private final EngineObserver events = new EngineObserver(
+            RequestRules.vllm(), request -> false, heldUse(), true, MemoryBudget.unbounded(), () -> {});
     private long nanos = MILLI;
     private long sequence;
 
     private static HeldUse heldUse() {
-        return new EngineObservers(RequestRules.vllm(), request -> false, true, rank -> {}).heldUse();
+        return new EngineObservers(RequestRules.vllm(), request -> false, true, MemoryBudget.unbounded(), rank -> {})
+                .heldUse();
     }
 
     @Test
@@ -165,7 +167,8 @@ final class EngineObserverTest {
 
     @Test
     void reuse_ownRequests_teachNothing() {
-        EngineObserver own = new EngineObserver(RequestRules.vllm(), request -> true, heldUse(), true, () -> {});
+        EngineObserver own = new EngineObserver(
+                RequestRules.vllm(), request -> true, heldUse(), true, MemoryBudget.unbounded(), () -> {});
         own.now(1_000 * MILLI);
         own.batchStarted(0, 1);
         own.stored(chain(1, 3));

@@ -13,6 +13,7 @@ import io.holdfast.core.hold.Hold;
 import io.holdfast.core.hold.HoldOrigin;
 import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.HoldState;
+import io.holdfast.core.index.MemoryBudget;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
 import io.holdfast.core.plan.AutomaticHolds;
@@ -29,7 +30,7 @@ final class HeldUseTest {
     private static final PrefixUse NONE = new PrefixUse(0, 0, 0, 0);
 
     private final EngineObservers observers =
-            new EngineObservers(RequestRules.vllm(), request -> false, true, rank -> {});
+            new EngineObservers(RequestRules.vllm(), request -> false, true, MemoryBudget.unbounded(), rank -> {});
     private final HeldUse use = observers.heldUse();
     private long nanos = 1_000_000;
     private long sequence;

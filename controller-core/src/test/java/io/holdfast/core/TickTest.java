@@ -8,6 +8,7 @@ import io.holdfast.core.budget.EngineGuard;
 import io.holdfast.core.hold.HoldOrigin;
 import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.Holds;
+import io.holdfast.core.index.MemoryBudget;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.pin.Acting;
 import io.holdfast.core.pin.EngineIdentity;
@@ -33,7 +34,8 @@ final class TickTest {
     private final ControllerHarness.Engine engine = new ControllerHarness.Engine();
     private final Backends backends = Backends.only(engine);
     private final OwnRequests own = new OwnRequests(Optional.empty(), new Acting(Runnable::run, Runnable::run));
-    private final EngineObservers observers = new EngineObservers(RequestRules.sglang(), own::isOwn, false, rank -> {});
+    private final EngineObservers observers =
+            new EngineObservers(RequestRules.sglang(), own::isOwn, false, MemoryBudget.unbounded(), rank -> {});
     private final NewestReadings newest = new NewestReadings(observers);
     private final Holds holds = new Holds(1, observers.trees(), observers, Runnable::run);
     private final Priming priming = new Priming(own, holds, observers.trees(), backends);

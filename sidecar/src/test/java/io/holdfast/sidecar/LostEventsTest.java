@@ -25,6 +25,9 @@ class LostEventsTest {
     private static final String METRICS = """
         holdfast_blocks{engine="demo"}                           /blocks
         holdfast_ghosts{engine="demo"}                           /ghosts
+        holdfast_memory_bytes{engine="demo"}                     /memory/bytes
+        holdfast_memory_limit_bytes{engine="demo"}               /memory/mostBytes
+        holdfast_memory_shortages_total{engine="demo"}           /memory/shortages
         holdfast_incarnation{engine="demo"}                      /incarnation
         holdfast_pinned_tokens{engine="demo"}                    /budget/pinnedTokens
         holdfast_budget_hard_tokens{engine="demo"}               /budget/hardTokens

@@ -45,6 +45,7 @@ import picocli.CommandLine.Spec;
         sortOptions = false)
 public final class SidecarCommand implements Callable<Integer> {
     private static final Duration ASKS_EACH = Duration.ofSeconds(2);
+    private static final Duration TRIMS_EACH = Duration.ofMinutes(1);
     private static final String ASSUMED = "sglang";
     private static final String API_KEY = "engines.main.apiKeyEnv=";
     private static final Logger LOG = LoggerFactory.getLogger(LogSetup.ALWAYS);
@@ -222,7 +223,10 @@ public final class SidecarCommand implements Callable<Integer> {
                 reload(sidecar, sources, form);
             }
         }
-        stop.await();
+        HeapTrim heap = HeapTrim.ofThisProcess();
+        while (!stop.await(TRIMS_EACH)) {
+            heap.look();
+        }
     }
 
     private void say(String line) {

@@ -2,8 +2,8 @@ package io.holdfast.core.example;
 
 import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.Lease;
+import io.holdfast.core.index.EngineBlocks;
 import io.holdfast.core.index.StoredBlocks;
-import io.holdfast.core.index.TreeView;
 import io.holdfast.core.requests.VisibleRequest;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -37,8 +37,10 @@ public final class Examples {
     private static final int MOST_PROMPTS = 64;
     private static final int MOST_BLOCKS = 1 << 20;
     private static final int MOST_TOKENS = 1 << 21;
+    /** Bytes that a block takes beside its tokens. */
+    private static final long BYTES_BESIDE = 96;
 
-    private final TreeView tree;
+    private final EngineBlocks tree;
     private final Map<Long, Example> examples = new LinkedHashMap<>();
     /** Tokens of blocks that were stored while an example ran. */
     private final Map<Long, int[]> tokens = new HashMap<>();
@@ -84,7 +86,7 @@ public final class Examples {
         }
     }
 
-    public Examples(TreeView tree) {
+    public Examples(EngineBlocks tree) {
         this.tree = tree;
     }
 
@@ -167,17 +169,21 @@ public final class Examples {
         }
         if (examples.size() == running && examples.values().stream().allMatch(each -> each.prompts.isEmpty())) {
             // Nobody can ask for what was kept before.
+            tree.memory().give(BYTES_BESIDE * tokens.size() + 4L * keptTokens);
             tokens.clear();
             keptTokens = 0;
         }
         for (int i = 0; i < stores.count() && keptTokens + perBlock <= MOST_TOKENS; i++) {
+            boolean known = tokens.containsKey(stores.hash(i));
+            if (!known && !tree.memory().take(BYTES_BESIDE + 4L * perBlock)) {
+                return;
+            }
             int[] block = new int[perBlock];
             for (int t = 0; t < perBlock; t++) {
                 block[t] = stores.token(i * perBlock + t);
             }
-            if (tokens.put(stores.hash(i), block) == null) {
-                keptTokens += perBlock;
-            }
+            tokens.put(stores.hash(i), block);
+            keptTokens += known ? 0 : perBlock;
         }
     }
 

@@ -2,6 +2,7 @@ package io.holdfast.core.index;
 
 import java.util.Arrays;
 import java.util.Optional;
+import java.util.function.IntSupplier;
 import java.util.function.LongPredicate;
 
 /**
@@ -10,7 +11,7 @@ import java.util.function.LongPredicate;
  * <p>A ring of places of one block each behind a table. When it is full, what was announced longest ago goes first,
  * unless the cache still has it: what stays there long is what is used again and again, and is announced once. A place
  * has the tokens of one block, so blocks of 16 tokens take 80 bytes each and the bound of 64 MiB is reached at 800,000
- * of them. Blocks that were stored in a namespace are left out: their tokens alone would name another prefix.
+ * of them. A budget bounds what is remembered beyond as many as the cache has. Blocks that were stored in a namespace are left out: their tokens alone would name another prefix.
  */
 public final class BlockTokens {
     private static final int SMALLEST = 1 << 10;
@@ -25,6 +26,9 @@ public final class BlockTokens {
     private static final int PASSED = 8;
 
     private final LongPredicate cached;
+    private final IntSupplier resident;
+    private final MemoryBudget memory;
+    private long taken;
     private HashSlots slots = new HashSlots(SMALLEST << 1);
     private long[] hashes = new long[SMALLEST];
     private int[] tokens = {};
@@ -36,7 +40,18 @@ public final class BlockTokens {
 
     /** {@code cached} says whether the cache has the block with this hash. */
     public BlockTokens(LongPredicate cached) {
+        this(cached, () -> 0, MemoryBudget.unbounded());
+    }
+
+    /** Remembers the tokens of blocks that left the cache as far as the budget of its blocks has bytes for them. */
+    public BlockTokens(EngineBlocks blocks) {
+        this(blocks::resident, blocks::size, blocks.memory());
+    }
+
+    BlockTokens(LongPredicate cached, IntSupplier resident, MemoryBudget memory) {
         this.cached = cached;
+        this.resident = resident;
+        this.memory = memory;
     }
 
     /** Hears of an announcement; one that does not tell the tokens of each block is passed over. */
@@ -102,6 +117,8 @@ public final class BlockTokens {
     }
 
     private void forgetAll() {
+        memory.give(taken);
+        taken = 0;
         slots = new HashSlots(SMALLEST << 1);
         hashes = new long[SMALLEST];
         tokens = new int[SMALLEST * perBlock];
@@ -135,8 +152,16 @@ public final class BlockTokens {
 
     private boolean grow() {
         long length = (long) hashes.length << 1;
-        if (length * (BYTES_BESIDE + 4L * perBlock) > MOST_BYTES) {
+        long more = hashes.length * (BYTES_BESIDE + 4L * perBlock);
+        if (2 * more > MOST_BYTES) {
             return false;
+        }
+        // What the cache has is no memory of the past.
+        if (hashes.length >= resident.getAsInt()) {
+            if (!memory.take(more)) {
+                return false;
+            }
+            taken += more;
         }
         hashes = Arrays.copyOf(hashes, (int) length);
         tokens = Arrays.copyOf(tokens, (int) length * perBlock);

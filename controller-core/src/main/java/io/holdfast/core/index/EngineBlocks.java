@@ -35,6 +35,7 @@ public final class EngineBlocks implements TreeView, KvEventSink {
     private final TreeListener listener;
     private final BlockTree tree = new BlockTree(BlockTree.Naming.ENGINE_HASH);
     private final Cache cache;
+    private final MemoryBudget memory;
     private final Learned learned;
     private final InsertionEnds ends = new InsertionEnds();
     private final Lateness lateness = new Lateness();
@@ -48,10 +49,17 @@ public final class EngineBlocks implements TreeView, KvEventSink {
     private long chainEnd;
     private int chainEndPosition;
 
+    /** Creates the blocks of a cache, of which all is remembered that is worth it. */
     public EngineBlocks(CacheTraits traits, TreeListener listener) {
+        this(traits, listener, MemoryBudget.unbounded());
+    }
+
+    /** Creates the blocks of a cache; {@code memory} bounds what is remembered beside what the cache has. */
+    public EngineBlocks(CacheTraits traits, TreeListener listener, MemoryBudget memory) {
         this.listener = listener;
+        this.memory = memory;
         cache = tree.addCache(traits);
-        learned = new Learned(tree, traits, listener);
+        learned = new Learned(tree, traits, listener, memory);
         tree.under(learned);
     }
 
@@ -59,6 +67,11 @@ public final class EngineBlocks implements TreeView, KvEventSink {
     public void now(long nanos) {
         nowNanos = nanos;
         learned.now(nanos);
+    }
+
+    /** Returns the budget of all that is remembered of the engine. */
+    public MemoryBudget memory() {
+        return memory;
     }
 
     @Override

@@ -8,15 +8,19 @@ import java.util.Arrays;
  * <p>A ring of records behind a table: a block that is lost is written at the head, over the oldest record. One that is
  * lost again moves to the head and leaves a dead record behind, which the head overwrites in its turn. The ring doubles
  * only when the head is about to wrap, so age order survives growth. It never has more records than 16 x the most
- * blocks ever resident, or than the least that it was made for where that is more, nor more than 2 Mi; a record is 16
- * bytes and the table adds 8: 24 bytes a ghost.
+ * blocks ever resident, or than the least that it was made for where that is more, nor more than 2 Mi, nor more than
+ * the budget has bytes for; a record is 16 bytes and the table adds 8: 24 bytes a ghost. Where somebody else needs them
+ * the older half is forgotten.
  */
 final class Ghosts {
     private static final int SMALLEST = 1 << 10;
     private static final int LARGEST = 1 << 21;
     private static final int PER_RESIDENT = 16;
+    /** Bytes of a record and of what it takes in the table. */
+    static final int EACH = 24;
 
-    private final HashSlots slots = new HashSlots(SMALLEST << 1);
+    private final MemoryBudget memory;
+    private HashSlots slots = new HashSlots(SMALLEST << 1);
     private long[] hashes = new long[SMALLEST];
     private int[] touched = new int[SMALLEST];
     private short[] timesLost = new short[SMALLEST];
@@ -29,8 +33,11 @@ final class Ghosts {
      * {@code least} losses are remembered whatever the size of the cache: a small one turns over many times in a
      * minute.
      */
-    Ghosts(int least) {
+    Ghosts(int least, MemoryBudget memory) {
         this.least = least;
+        this.memory = memory;
+        memory.takeAnyhow((long) SMALLEST * EACH);
+        memory.forgetsFirst(this::forgetHalf);
     }
 
     /** Remembers a block that was just removed; {@code mostResident} bounds how many are remembered. */
@@ -85,7 +92,7 @@ final class Ghosts {
 
     private void wrap(int mostResident) {
         long bound = Math.min(LARGEST, Math.max(least, (long) PER_RESIDENT * mostResident));
-        if ((long) hashes.length << 1 > bound) {
+        if ((long) hashes.length << 1 > bound || !memory.takeForGhosts((long) hashes.length * EACH)) {
             head = 0;
             return;
         }
@@ -95,5 +102,40 @@ final class Ghosts {
         timesLost = Arrays.copyOf(timesLost, length);
         touches = Arrays.copyOf(touches, length);
         slots.grow(hashes);
+    }
+
+    /** Forgets the older half of the ring, unless it is the smallest. */
+    private boolean forgetHalf() {
+        int length = hashes.length >> 1;
+        if (length < SMALLEST) {
+            return false;
+        }
+        // The newest records end before the head, and where it wrapped go on at the ring's end.
+        int first = head - length;
+        long[] oldHashes = hashes;
+        int[] oldTouched = touched;
+        short[] oldTimesLost = timesLost;
+        short[] oldTouches = touches;
+        hashes = new long[length];
+        touched = new int[length];
+        timesLost = new short[length];
+        touches = new short[length];
+        slots = new HashSlots(length << 1);
+        head = 0;
+        size = 0;
+        for (int at = first; at < first + length; at++) {
+            int from = at & oldHashes.length - 1;
+            if (oldTimesLost[from] != 0) {
+                hashes[head] = oldHashes[from];
+                touched[head] = oldTouched[from];
+                timesLost[head] = oldTimesLost[from];
+                touches[head] = oldTouches[from];
+                slots.insert(hashes[head], head);
+                head++;
+                size++;
+            }
+        }
+        memory.give((long) length * EACH);
+        return true;
     }
 }

@@ -73,7 +73,7 @@ final class Learned implements Overlay {
     private final BlockTree tree;
     private final boolean countsCopies;
     private final TreeListener listener;
-    private final Ghosts ghosts = new Ghosts(LEAST_GHOSTS);
+    private final Ghosts ghosts;
     private final LongToLongMap morePins = new LongToLongMap();
     /** Number of evictions since it is watched, plus one, by watched block. */
     private final LongToLongMap watchedNames = new LongToLongMap();
@@ -92,7 +92,8 @@ final class Learned implements Overlay {
     /** The deepest block of the announcement that had been lost; 0 where no block had. */
     private int cameBack;
 
-    Learned(BlockTree tree, CacheTraits traits, TreeListener listener) {
+    Learned(BlockTree tree, CacheTraits traits, TreeListener listener, MemoryBudget memory) {
+        ghosts = new Ghosts(LEAST_GHOSTS, memory);
         this.tree = tree;
         this.countsCopies = traits.countsCopies();
         this.listener = listener;

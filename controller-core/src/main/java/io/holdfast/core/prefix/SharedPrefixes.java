@@ -297,7 +297,7 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
     }
 
     private boolean makeRoomFor(Entry entry, int tokens) {
-        while (keptTokens + tokens > MOST_TOKENS) {
+        while (keptTokens + tokens > MOST_TOKENS || !tree.memory().take(4L * tokens)) {
             Optional<Entry> coldest = entries.values().stream()
                     .filter(other -> other.tokens.isPresent())
                     .min(Comparator.comparingDouble(Entry::heatNow))
@@ -311,7 +311,9 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
     }
 
     private void dropTokens(Entry entry) {
-        keptTokens -= entry.tokens.map(tokens -> tokens.length).orElse(0);
+        int dropped = entry.tokens.map(tokens -> tokens.length).orElse(0);
+        keptTokens -= dropped;
+        tree.memory().give(4L * dropped);
         entry.tokens = Optional.empty();
     }
 

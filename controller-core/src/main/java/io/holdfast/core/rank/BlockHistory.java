@@ -1,13 +1,16 @@
 package io.holdfast.core.rank;
 
 import io.holdfast.core.index.HashSlots;
+import io.holdfast.core.index.MemoryBudget;
 import java.util.Arrays;
 
 /** History of each block: where it hangs, when and how often it was used, and by what kind of request. */
 final class BlockHistory {
     static final int NONE = HashSlots.NONE;
 
-    private static final int FEWEST = 1 << 10;
+    private static final int FEWEST = 1 << 6;
+    /** Bytes that a block takes: here, in the table, in the queue of ghosts and in seven sets. */
+    private static final int EACH = 75;
 
     private final HashSlots numbers = new HashSlots(2 * FEWEST);
     long[] hashes = new long[FEWEST];
@@ -21,12 +24,52 @@ final class BlockHistory {
     byte[] hints = new byte[FEWEST];
     /** Turn of the request that ended with this block; 0 where no request did. */
     byte[] endTurns = new byte[FEWEST];
-    /** The logarithm of its decayed uses, as of the moment 0. */
-    double[] frequencies = new double[FEWEST];
+    /** Decayed uses as of the last one; nothing where they are not counted. */
+    double[] frequencies;
 
     private int fresh;
     private int[] free = new int[16];
     private int freed;
+
+    private final MemoryBudget memory;
+
+    BlockHistory(boolean countsFrequencies, MemoryBudget memory) {
+        frequencies = new double[countsFrequencies ? FEWEST : 0];
+        this.memory = memory;
+        memory.takeAnyhow(bytes(FEWEST));
+    }
+
+    private long bytes(int blocks) {
+        return (long) blocks * (countsFrequencies() ? EACH + Double.BYTES : EACH);
+    }
+
+    /** Gives its bytes back; nobody uses it any more. */
+    void close() {
+        memory.give(bytes(hashes.length));
+    }
+
+    /** Returns true if so many blocks more find room, or more bytes were taken for it. */
+    boolean hasRoomFor(int blocks) {
+        int needed = remembered() + blocks;
+        if (needed <= hashes.length) {
+            return true;
+        }
+        int length = longer(hashes.length, needed);
+        if (!memory.take(bytes(length - hashes.length))) {
+            return false;
+        }
+        grow(length);
+        return true;
+    }
+
+    /** Returns how long an array becomes that has to have this length at least: by a quarter, as there are many. */
+    static int longer(int length, int least) {
+        return Math.max(least, length + (length >> 2));
+    }
+
+    boolean countsFrequencies() {
+        return frequencies.length > 0;
+    }
 
     int find(long hash) {
         return numbers.find(hashes, hash);
@@ -45,13 +88,21 @@ final class BlockHistory {
     int add(long hash) {
         int block = freed > 0 ? free[--freed] : fresh++;
         if (block == hashes.length) {
-            grow();
+            // It is in the cache, which is known whatever it takes.
+            int length = hashes.length + (hashes.length >> 3);
+            memory.takeAnyhow(bytes(length - hashes.length));
+            grow(length);
         }
         hashes[block] = hash;
         parents[block] = NONE;
         uses[block] = 0;
         endTurns[block] = 0;
-        frequencies[block] = Double.NEGATIVE_INFINITY;
+        if (countsFrequencies()) {
+            frequencies[block] = 0;
+        }
+        if (2 * remembered() > numbers.length()) {
+            numbers.grow(hashes);
+        }
         numbers.insert(hash, block);
         return block;
     }
@@ -72,8 +123,7 @@ final class BlockHistory {
         free[freed++] = block;
     }
 
-    private void grow() {
-        int length = 2 * hashes.length;
+    private void grow(int length) {
         hashes = Arrays.copyOf(hashes, length);
         parents = Arrays.copyOf(parents, length);
         usedNanos = Arrays.copyOf(usedNanos, length);
@@ -81,7 +131,6 @@ final class BlockHistory {
         classes = Arrays.copyOf(classes, length);
         hints = Arrays.copyOf(hints, length);
         endTurns = Arrays.copyOf(endTurns, length);
-        frequencies = Arrays.copyOf(frequencies, length);
-        numbers.grow(hashes);
+        frequencies = Arrays.copyOf(frequencies, countsFrequencies() ? length : 0);
     }
 }

@@ -2,11 +2,14 @@ package io.holdfast.core.rank;
 
 import java.util.Arrays;
 
-/** A set of small numbers that can be walked. */
+/** A set of small numbers that can be walked, each at its place. */
 final class BlockSet {
-    private int[] members = new int[1 << 10];
+    /** Place of a number that is no member. */
+    static final int NONE = -1;
+
+    private int[] members = new int[1 << 4];
     /** Place of a member, from 1; 0 is no member. */
-    private int[] places = new int[1 << 10];
+    private int[] places = new int[1 << 4];
 
     private int size;
 
@@ -19,12 +22,18 @@ final class BlockSet {
     }
 
     boolean has(int block) {
-        return block < places.length && places[block] != 0;
+        return place(block) != NONE;
     }
 
-    void add(int block) {
+    /** Returns where a block is among the members, or {@link #NONE}. */
+    int place(int block) {
+        return block < places.length ? places[block] - 1 : NONE;
+    }
+
+    /** Adds a block as the last member, or leaves it where it is; returns its place. */
+    int add(int block) {
         if (block >= places.length) {
-            places = Arrays.copyOf(places, Math.max(block + 1, 2 * places.length));
+            places = Arrays.copyOf(places, BlockHistory.longer(places.length, block + 1));
         }
         if (places[block] == 0) {
             if (size == members.length) {
@@ -33,21 +42,29 @@ final class BlockSet {
             members[size++] = block;
             places[block] = size;
         }
+        return places[block] - 1;
+    }
+
+    /** Removes a member, whose place the last member takes; returns that place, or {@link #NONE}. */
+    int remove(int block) {
+        int place = place(block);
+        if (place != NONE) {
+            int last = members[--size];
+            members[place] = last;
+            places[last] = place + 1;
+            places[block] = 0;
+        }
+        return place;
+    }
+
+    /** Leaves the first so many members. */
+    void cut(int count) {
+        while (size > count) {
+            places[members[--size]] = 0;
+        }
     }
 
     void clear() {
-        for (int place = 0; place < size; place++) {
-            places[members[place]] = 0;
-        }
-        size = 0;
-    }
-
-    void remove(int block) {
-        if (has(block)) {
-            int last = members[--size];
-            members[places[block] - 1] = last;
-            places[last] = places[block];
-            places[block] = 0;
-        }
+        cut(0);
     }
 }

@@ -5,69 +5,57 @@ import java.util.Arrays;
 /** Ghosts in the order in which they were removed, so that the oldest is forgotten first. */
 final class GhostQueue {
     private static final int NONE = BlockHistory.NONE;
+    /** Link of an end of the queue; that of a block is its number and one. */
+    private static final int END = 0;
 
-    private int[] queue = new int[1 << 10];
-    private long[] numbers = new long[1 << 10];
-    private long head;
-    private long tail;
-    /** Number in the queue by block, from 1; 0 for one that is no ghost. */
-    private long[] numberOf = new long[1 << 10];
-
-    private long lastNumber;
+    /* Links to the next older and the next newer ghost; those of the end lead to the newest and to the oldest. */
+    private int[] older = new int[1 << 4];
+    private int[] newer = new int[1 << 4];
     private int count;
 
-    void add(int block) {
-        if (block >= numberOf.length) {
-            numberOf = Arrays.copyOf(numberOf, Math.max(block + 1, 2 * numberOf.length));
-        }
-        if (numberOf[block] == 0) {
-            count++;
-        }
-        numberOf[block] = ++lastNumber;
-        if (tail - head == queue.length) {
-            grow();
-        }
-        int place = (int) (tail++ & (queue.length - 1));
-        queue[place] = block;
-        numbers[place] = lastNumber;
+    int size() {
+        return count;
     }
 
-    /** It is in the cache again. */
+    /** Adds a block as the newest, also where it is a ghost. */
+    void add(int block) {
+        returned(block);
+        int link = block + 1;
+        if (link >= older.length) {
+            int length = BlockHistory.longer(older.length, link + 1);
+            older = Arrays.copyOf(older, length);
+            newer = Arrays.copyOf(newer, length);
+        }
+        older[link] = older[0];
+        newer[link] = END;
+        newer[older[0]] = link;
+        older[0] = link;
+        count++;
+    }
+
+    /** Takes out a block that is in the cache again. */
     void returned(int block) {
-        if (block < numberOf.length && numberOf[block] != 0) {
-            numberOf[block] = 0;
+        int link = block + 1;
+        if (link < older.length && isLinked(link)) {
+            newer[older[link]] = newer[link];
+            older[newer[link]] = older[link];
+            older[link] = END;
+            newer[link] = END;
             count--;
         }
     }
 
-    /** The one that was removed first, which is no ghost any more; none while there are no more than so many. */
+    /** Takes out and returns the one that was removed first; none while there are no more than so many. */
     int oldestAbove(long most) {
-        while (count > most) {
-            int place = (int) (head++ & (queue.length - 1));
-            int block = queue[place];
-            if (numberOf[block] == numbers[place]) {
-                returned(block);
-                return block;
-            }
+        if (count <= most) {
+            return NONE;
         }
-        return NONE;
+        int block = newer[0] - 1;
+        returned(block);
+        return block;
     }
 
-    private void grow() {
-        int length = 2 * queue.length;
-        int[] blocks = new int[length];
-        long[] kept = new long[length];
-        int left = 0;
-        for (long at = head; at < tail; at++) {
-            int place = (int) (at & (queue.length - 1));
-            if (numberOf[queue[place]] == numbers[place]) {
-                blocks[left] = queue[place];
-                kept[left++] = numbers[place];
-            }
-        }
-        queue = blocks;
-        numbers = kept;
-        head = 0;
-        tail = left;
+    private boolean isLinked(int link) {
+        return older[link] != END || newer[0] == link;
     }
 }

@@ -26,8 +26,8 @@ public final class LruCache {
      * its block's stamp any more, or whose block is kept or gone, is passed over when it comes to the front, and when
      * such entries are most of those that there are, they are dropped.
      */
-    private static final int FEWEST = 1 << 10;
-    private static final int NONE = -1;
+    private static final int FEWEST = 1 << 4;
+    private static final int NONE = BlockSet.NONE;
     /** Deeper blocks of one moment are not told apart. */
     private static final int DEPTH_BITS = 22;
 
@@ -36,6 +36,7 @@ public final class LruCache {
     private final IntConsumer evicted;
     private int capacity;
 
+    /* What is known of a block stands at its place among those of the cache. */
     private final BlockSet blocks = new BlockSet();
     private long[] stamps = new long[FEWEST];
     private short[] keepers = new short[FEWEST];
@@ -142,24 +143,18 @@ public final class LruCache {
         int hits = hits(path, length);
         // What is used now cannot make room for the rest of it.
         for (int depth = 0; depth < hits; depth++) {
-            keepers[path[depth]]++;
+            keepers[blocks.place(path[depth])]++;
         }
         int stored = hits + makeRoom(length - hits);
-        for (int depth = 0; depth < stored; depth++) {
-            int block = path[depth];
-            if (depth < hits) {
-                keepers[block]--;
-            } else {
-                reach(block);
-                blocks.add(block);
-            }
-            stamps[block] = moment << DEPTH_BITS | DEEPEST - Math.min(depth, DEEPEST);
-        }
         // From the end on, which is the order in which they go.
         for (int depth = stored - 1; depth >= 0; depth--) {
-            int block = path[depth];
-            if (keepers[block] == 0) {
-                push(stamps[block], block);
+            int place = depth < hits ? blocks.place(path[depth]) : add(path[depth]);
+            if (depth < hits) {
+                keepers[place]--;
+            }
+            stamps[place] = moment << DEPTH_BITS | DEEPEST - Math.min(depth, DEEPEST);
+            if (keepers[place] == 0) {
+                push(place);
             }
         }
         return stored;
@@ -167,18 +162,19 @@ public final class LruCache {
 
     /** Returns true if one block of the cache comes before another when room is needed. */
     public boolean isOlder(int block, int other) {
-        return goesBefore(stamps[block], block, stamps[other], other);
+        return goesBefore(stamps[blocks.place(block)], block, stamps[blocks.place(other)], other);
     }
 
     /** Keeps a block that is in the cache, once more. */
     public void keep(int block) {
-        keepers[block]++;
+        keepers[blocks.place(block)]++;
     }
 
     /** Takes one {@link #keep} back; the block is as old as its last use made it. */
     public void release(int block) {
-        if (--keepers[block] == 0) {
-            push(stamps[block], block);
+        int place = blocks.place(block);
+        if (--keepers[place] == 0) {
+            push(place);
         }
     }
 
@@ -189,7 +185,7 @@ public final class LruCache {
             if (block == NONE) {
                 return Math.max(0, Math.min(wanted, capacity - blocks.size()));
             }
-            blocks.remove(block);
+            remove(block);
             evicted.accept(block);
         }
         return wanted;
@@ -207,30 +203,39 @@ public final class LruCache {
             } else {
                 front++;
             }
-            forget(block, at);
-            if (stands(block, at)) {
-                return block;
+            int place = blocks.place(block);
+            if (place != NONE) {
+                if (queued[place] == at) {
+                    queued[place] = 0;
+                }
+                if (stamps[place] == at && keepers[place] == 0) {
+                    return block;
+                }
             }
         }
         return NONE;
     }
 
     private boolean stands(int block, long at) {
-        return stamps[block] == at && keepers[block] == 0 && blocks.has(block);
+        int place = blocks.place(block);
+        return place != NONE && stamps[place] == at && keepers[place] == 0;
     }
 
     /** An entry is no more. */
     private void forget(int block, long at) {
-        if (queued[block] == at) {
-            queued[block] = 0;
+        int place = blocks.place(block);
+        if (place != NONE && queued[place] == at) {
+            queued[place] = 0;
         }
     }
 
-    private void push(long at, int block) {
-        if (queued[block] == at) {
+    private void push(int place) {
+        long at = stamps[place];
+        int block = blocks.at(place);
+        if (queued[place] == at) {
             return;
         }
-        queued[block] = at;
+        queued[place] = at;
         if (front == queue.end || queue.goesBefore(queue.end - 1, at, block)) {
             if (queue.isFull()) {
                 tidyQueue();
@@ -311,12 +316,28 @@ public final class LruCache {
         return at < otherAt || (at == otherAt && block > other);
     }
 
-    private void reach(int block) {
-        if (block >= stamps.length) {
-            int length = Math.max(block + 1, 2 * stamps.length);
+    /** Adds a block; returns its place. */
+    private int add(int block) {
+        int size = blocks.size();
+        if (size == stamps.length) {
+            int length = BlockHistory.longer(size, size + 1);
             stamps = Arrays.copyOf(stamps, length);
             keepers = Arrays.copyOf(keepers, length);
             queued = Arrays.copyOf(queued, length);
         }
+        int place = blocks.add(block);
+        if (place == size) {
+            keepers[place] = 0;
+            queued[place] = 0;
+        }
+        return place;
+    }
+
+    private void remove(int block) {
+        int place = blocks.remove(block);
+        int last = blocks.size();
+        stamps[place] = stamps[last];
+        keepers[place] = keepers[last];
+        queued[place] = queued[last];
     }
 }

@@ -1,6 +1,7 @@
 package io.holdfast.core.rank;
 
 import java.util.Arrays;
+import java.util.BitSet;
 import java.util.function.IntConsumer;
 
 /** Pins the best blocks of one cache, each with all that lies above it, and releases the rest. */
@@ -24,20 +25,15 @@ final class PinChoice {
     private final BlockSet candidates;
     private final Listener listener;
 
-    private int[] pinned = new int[16];
-    private int pins;
-    private long[] order = new long[1 << 10];
-    private int[] chosen = new int[1 << 10];
-    /** Choice that a block was last part of, by block. */
-    private int[] choices = new int[1 << 10];
+    private BlockSet pinned = new BlockSet();
+    /** Blocks in the order in which they were taken. */
+    private BlockSet chosen = new BlockSet();
 
-    /** Place in that choice, by block. */
-    private int[] ranks = new int[1 << 10];
-    /** Choice when a block below it was pinned last, by block. */
-    private int[] inner = new int[1 << 10];
+    /** Blocks above one that is pinned. */
+    private final BitSet inner = new BitSet();
 
-    private int choice;
-    private boolean[] isPinned = new boolean[1 << 10];
+    private long[] order = new long[1 << 4];
+    private int[] missing = new int[1 << 4];
 
     PinChoice(BlockHistory history, BlockSet candidates, Listener listener) {
         this.history = history;
@@ -46,29 +42,21 @@ final class PinChoice {
     }
 
     int pins() {
-        return pins;
+        return pinned.size();
     }
 
     boolean isPinned(int block) {
-        return block < isPinned.length && isPinned[block];
+        return pinned.has(block);
     }
 
     /** Takes in that a pinned block left the cache all the same: nothing is to be released any more. */
     void lost(int block) {
-        if (isPinned(block)) {
-            isPinned[block] = false;
-            for (int place = 0; place < pins; place++) {
-                if (pinned[place] == block) {
-                    pinned[place] = pinned[--pins];
-                    return;
-                }
-            }
-        }
+        pinned.remove(block);
     }
 
     void releaseAll() {
-        choice++;
-        pin(0);
+        chosen.clear();
+        pin();
     }
 
     /**
@@ -80,48 +68,40 @@ final class PinChoice {
      * @param first blocks that come before all others, whatever their score
      */
     void choose(Score score, int budget, double room, RecentPrompts prompts, int[] first, long nowNanos) {
-        reach(history.reach());
         int ranked = budget > 0 ? rank(score, nowNanos) : 0;
-        choice++;
-        int count = 0;
+        chosen.clear();
         for (int block : first) {
             if (candidates.has(block)) {
-                count += take(block, count, budget - count);
+                take(block, budget - chosen.size());
             }
         }
-        for (int place = 0; place < ranked && count < budget; place++) {
-            count += take((int) order[place], count, budget - count);
+        for (int place = 0; place < ranked && chosen.size() < budget; place++) {
+            take((int) order[place], budget - chosen.size());
         }
+        int count = chosen.size();
         int stays = count;
         while (stays > 0 && !prompts.fit(room - stays, orders(stays))) {
             stays -= Math.max(1, count / CUTS);
         }
-        for (int place = Math.max(0, stays); place < count; place++) {
-            choices[chosen[place]] = 0;
-        }
-        pin(Math.max(0, stays));
+        chosen.cut(Math.max(0, stays));
+        pin();
     }
 
-    /** Takes a block and what is not taken yet above it, if that is not too much; how many that were. */
-    private int take(int block, int count, int most) {
-        int missing = 0;
-        for (int above = block; isMissing(above) && missing <= most; above = history.parents[above]) {
-            missing++;
+    /** Takes a block and what is not taken yet above it, if that is not too much. */
+    private void take(int block, int most) {
+        int count = 0;
+        for (int above = block; above != BlockHistory.NONE && !chosen.has(above); above = history.parents[above]) {
+            if (count >= most) {
+                return;
+            }
+            if (count == missing.length) {
+                missing = Arrays.copyOf(missing, 2 * count);
+            }
+            missing[count++] = above;
         }
-        if (missing > most) {
-            return 0;
+        while (count > 0) {
+            chosen.add(missing[--count]);
         }
-        int place = count + missing;
-        for (int above = block; isMissing(above); above = history.parents[above]) {
-            choices[above] = choice;
-            chosen[--place] = above;
-            ranks[above] = place;
-        }
-        return missing;
-    }
-
-    private boolean isMissing(int block) {
-        return block != BlockHistory.NONE && choices[block] != choice;
     }
 
     /** Returns how much of a path is among the first so many that were chosen. */
@@ -132,8 +112,8 @@ final class PinChoice {
             int to = path.length;
             while (from < to) {
                 int middle = (from + to) >>> 1;
-                int block = path[middle];
-                if (block < choices.length && choices[block] == choice && ranks[block] < count) {
+                int place = chosen.place(path[middle]);
+                if (place != BlockSet.NONE && place < count) {
                     from = middle + 1;
                 } else {
                     to = middle;
@@ -145,20 +125,24 @@ final class PinChoice {
 
     /** Shows the pinned blocks below which none is pinned. */
     void ends(IntConsumer visitor) {
-        for (int place = 0; place < pins; place++) {
-            int above = history.parents[pinned[place]];
+        inner.clear();
+        for (int place = 0; place < pinned.size(); place++) {
+            int above = history.parents[pinned.at(place)];
             if (above != BlockHistory.NONE) {
-                inner[above] = choice;
+                inner.set(above);
             }
         }
-        for (int place = 0; place < pins; place++) {
-            if (inner[pinned[place]] != choice) {
-                visitor.accept(pinned[place]);
+        for (int place = 0; place < pinned.size(); place++) {
+            if (!inner.get(pinned.at(place))) {
+                visitor.accept(pinned.at(place));
             }
         }
     }
 
     private int rank(Score score, long nowNanos) {
+        if (order.length < candidates.size()) {
+            order = new long[BlockHistory.longer(order.length, candidates.size())];
+        }
         int ranked = 0;
         for (int place = 0; place < candidates.size(); place++) {
             int block = candidates.at(place);
@@ -172,37 +156,19 @@ final class PinChoice {
         return ranked;
     }
 
-    private void pin(int count) {
-        for (int place = 0; place < pins; place++) {
-            int block = pinned[place];
-            if (choices[block] != choice) {
-                isPinned[block] = false;
-                listener.changed(block, false);
+    private void pin() {
+        BlockSet before = pinned;
+        pinned = chosen;
+        chosen = before;
+        for (int place = 0; place < before.size(); place++) {
+            if (!pinned.has(before.at(place))) {
+                listener.changed(before.at(place), false);
             }
         }
-        for (int place = 0; place < count; place++) {
-            int block = chosen[place];
-            if (!isPinned[block]) {
-                isPinned[block] = true;
-                listener.changed(block, true);
+        for (int place = 0; place < pinned.size(); place++) {
+            if (!before.has(pinned.at(place))) {
+                listener.changed(pinned.at(place), true);
             }
-        }
-        if (pinned.length < count) {
-            pinned = new int[chosen.length];
-        }
-        System.arraycopy(chosen, 0, pinned, 0, count);
-        pins = count;
-    }
-
-    private void reach(int blocks) {
-        if (order.length < blocks) {
-            int length = Math.max(blocks, 2 * order.length);
-            order = new long[length];
-            chosen = new int[length];
-            choices = Arrays.copyOf(choices, length);
-            ranks = Arrays.copyOf(ranks, length);
-            inner = Arrays.copyOf(inner, length);
-            isPinned = Arrays.copyOf(isPinned, length);
         }
     }
 }

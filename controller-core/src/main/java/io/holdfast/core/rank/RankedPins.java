@@ -1,5 +1,7 @@
 package io.holdfast.core.rank;
 
+import io.holdfast.core.index.MemoryBudget;
+import java.util.BitSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.LongPredicate;
@@ -60,11 +62,14 @@ public final class RankedPins {
     private static final double USUAL_HALF_LIFE = 300;
     private static final long ENOUGH_GAPS = 10_000;
     private static final long MOST_TICKS_BEHIND = 1_000;
+    /** Part of the ghosts that is forgotten at once where there are no bytes for more. */
+    private static final int FORGOTTEN_AT_ONCE = 16;
+
     private static final long[] FIRST_COMES_THE_BEST = {};
 
     private final RankSettings settings;
     private final Score score;
-    private final BlockHistory history = new BlockHistory();
+    private final BlockHistory history;
     private final BlockSet resident = new BlockSet();
     private final ReuseCurves curves = new ReuseCurves(CLASSES);
     private final GhostQueue ghosts = new GhostQueue();
@@ -76,7 +81,7 @@ public final class RankedPins {
     private final OneShadow oneShadow = new OneShadow();
 
     private final RecentPrompts prompts;
-    private final BlockSet shown = new BlockSet();
+    private final BitSet shown = new BitSet();
     private final long[] gaps = new long[AgeBins.COUNT];
     private long gapCount;
     private double residenceLog;
@@ -91,16 +96,26 @@ public final class RankedPins {
     private boolean begun;
     private int[] path = new int[1 << 8];
 
+    /** Creates a choice that remembers all that it should. */
     public RankedPins(RankSettings settings, int capacity, Pins pins) {
+        this(settings, capacity, MemoryBudget.unbounded(), pins);
+    }
+
+    /** Creates a choice that remembers what left the cache as far as there are bytes for it. */
+    RankedPins(RankSettings settings, int capacity, MemoryBudget memory, Pins pins) {
         this.settings = settings;
         this.capacity = capacity;
+        history = new BlockHistory(settings.score() == RankSettings.Score.FREQUENCY, memory);
         prompts = new RecentPrompts(settings.freePrompts());
         without = new LruCache(capacity, this::evictedWithout);
         with = new LruCache(capacity, block -> {});
         shadowPins = new PinChoice(history, with.blocks(), (block, pinned) -> {
+            if (!with.has(block)) {
+                return;
+            }
             if (pinned) {
                 with.keep(block);
-            } else if (with.has(block)) {
+            } else {
                 with.release(block);
             }
         });
@@ -112,6 +127,11 @@ public final class RankedPins {
             }
         });
         score = settings.score() == RankSettings.Score.REUSE_RATE ? this::reuseRate : this::frequency;
+    }
+
+    /** Gives back the bytes of what it remembers; nobody uses it any more. */
+    void close() {
+        history.close();
     }
 
     /** The blocks that the engine's cache has room for, where running requests take some of it. */
@@ -377,7 +397,7 @@ public final class RankedPins {
             while (end != BlockHistory.NONE && !mayEnd.test(history.hashes[end])) {
                 end = history.parents[end];
             }
-            if (end == BlockHistory.NONE || shown.has(end)) {
+            if (end == BlockHistory.NONE || shown.get(end)) {
                 return;
             }
             double chance = curves.chance(history.classes[end], history.hints[end], age(end), withinSeconds);
@@ -385,8 +405,8 @@ public final class RankedPins {
                 return;
             }
             int above = end;
-            while (above != BlockHistory.NONE && !shown.has(above)) {
-                shown.add(above);
+            while (above != BlockHistory.NONE && !shown.get(above)) {
+                shown.set(above);
                 above = history.parents[above];
             }
             visitor.end(
@@ -496,6 +516,7 @@ public final class RankedPins {
         if (path.length < blocks) {
             path = new int[2 * blocks];
         }
+        makeRoom(blocks);
         for (int depth = 0; depth < blocks; depth++) {
             int block = history.find(hashes[depth]);
             path[depth] = block == BlockHistory.NONE ? history.add(hashes[depth]) : block;
@@ -518,7 +539,9 @@ public final class RankedPins {
         double halfLife = halfLife();
         for (int depth = from; depth < blocks; depth++) {
             int block = path[depth];
-            history.frequencies[block] = decayed(block, halfLife) + 1;
+            if (history.countsFrequencies()) {
+                history.frequencies[block] = decayed(block, halfLife) + 1;
+            }
             history.uses[block]++;
             history.usedNanos[block] = nowNanos;
             history.parents[block] = depth == 0 ? BlockHistory.NONE : path[depth - 1];
@@ -558,8 +581,18 @@ public final class RankedPins {
         residenceLog += Math.max(1.0 / evictions, LEAST_RESIDENCE_WEIGHT) * (age - residenceLog);
     }
 
+    /** Forgets the oldest ghosts where there are no bytes for more blocks, before any block of a path is looked up. */
+    private void makeRoom(int blocks) {
+        if (!history.hasRoomFor(blocks)) {
+            forgetDownTo(Math.max(0, ghosts.size() - Math.max(blocks, ghosts.size() / FORGOTTEN_AT_ONCE)));
+        }
+    }
+
     private void forgetSome() {
-        long most = (long) settings.ghosts() * capacity;
+        forgetDownTo((long) settings.ghosts() * capacity);
+    }
+
+    private void forgetDownTo(long most) {
         for (int block = ghosts.oldestAbove(most); block != BlockHistory.NONE; block = ghosts.oldestAbove(most)) {
             if (without.has(block) || with.has(block)) {
                 ghosts.add(block);

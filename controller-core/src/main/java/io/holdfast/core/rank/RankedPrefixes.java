@@ -96,7 +96,7 @@ public final class RankedPrefixes {
     }
 
     private RankedPins fresh() {
-        return new RankedPins(settings, NOT_FULL_YET, new RankedPins.Pins() {
+        return new RankedPins(settings, NOT_FULL_YET, tree.memory(), new RankedPins.Pins() {
             @Override
             public void pin(long hash) {
                 // What is chosen is read when all is.
@@ -129,6 +129,7 @@ public final class RankedPrefixes {
     }
 
     private void begin() {
+        pins.close();
         pins = fresh();
         open.clear();
         evicted = false;

@@ -39,6 +39,8 @@ final class ReuseCurves {
     private static final int AHEAD = 14;
 
     private static final double[] NOTHING = new double[AgeBins.COUNT];
+    /** Rates of a curve that nobody asked for since there was one. */
+    private static final float[] NO_RATES = new float[AgeBins.COUNT * AgeBins.STEPS];
 
     private final int classes;
     private final double[] events;
@@ -55,8 +57,8 @@ final class ReuseCurves {
     private final double[][] ratios = new double[HINTS][AgeBins.COUNT];
     /** True, by hint and class, if what follows is of the last fit. */
     private final boolean[] workedOut;
-    /** Rates by hint, class and step of age. */
-    private final float[] rates;
+    /** Rates by hint and class, and by step of age. */
+    private final float[][] rates;
     /**
      * Survival by hint, class and edge of a bin: the share that was not used again until then, by what was seen of the
      * class.
@@ -74,7 +76,8 @@ final class ReuseCurves {
         fitted = new double[classes * AgeBins.COUNT];
         workedOut = new boolean[HINTS * classes];
         Arrays.fill(workedOut, true);
-        rates = new float[HINTS * classes * AgeBins.COUNT * AgeBins.STEPS];
+        rates = new float[HINTS * classes][];
+        Arrays.fill(rates, NO_RATES);
         survivals = new float[HINTS * classes * (AgeBins.COUNT + 1)];
         Arrays.fill(survivals, 1);
     }
@@ -151,7 +154,10 @@ final class ReuseCurves {
         }
         hazard(blockClass, pooled);
         survive(ratios[hint]);
-        fillRates(curve * AgeBins.COUNT * AgeBins.STEPS);
+        if (rates[curve] == NO_RATES) {
+            rates[curve] = new float[NO_RATES.length];
+        }
+        fillRates(rates[curve]);
     }
 
     private void survive(double[] ratio) {
@@ -164,7 +170,7 @@ final class ReuseCurves {
     /** The best rate of reuse that a block of this age promises, in uses a second that it is kept. */
     float rate(int blockClass, int hint, double age) {
         workOut(blockClass, hint);
-        return rates[(hint * classes + blockClass) * AgeBins.COUNT * AgeBins.STEPS + AgeBins.step(age)];
+        return rates[hint * classes + blockClass][AgeBins.step(age)];
     }
 
     /**
@@ -220,7 +226,7 @@ final class ReuseCurves {
         }
     }
 
-    private void fillRates(int from) {
+    private void fillRates(float[] filled) {
         for (int step = 0; step < AgeBins.COUNT * AgeBins.STEPS; step++) {
             int bin = step / AgeBins.STEPS;
             double within = (step % AgeBins.STEPS) / (double) AgeBins.STEPS;
@@ -237,7 +243,7 @@ final class ReuseCurves {
                 beforeSurvival = survival[edge];
                 best = Math.max(best, (now - survival[edge]) / unused);
             }
-            rates[from + step] = (float) best;
+            filled[step] = (float) best;
         }
     }
 }

@@ -14,7 +14,7 @@ final class GhostsTest {
     @CsvSource({"1, 1024, 500", "1, 1024, 5000", "100, 1024, 5000", "1000, 8192, 30000"})
     void ghosts_randomLosses_rememberExactlyTheLatest(int mostResident, int remembered, int universe) {
         SplittableRandom random = new SplittableRandom(mostResident * 31L + universe);
-        Ghosts ghosts = new Ghosts(1 << 10);
+        Ghosts ghosts = new Ghosts(1 << 10, MemoryBudget.unbounded());
         Map<Long, Integer> latest = new HashMap<>();
         Map<Long, Integer> times = new HashMap<>();
         int losses = 100_000;

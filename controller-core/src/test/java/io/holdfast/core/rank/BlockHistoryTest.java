@@ -2,10 +2,11 @@ package io.holdfast.core.rank;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.core.index.MemoryBudget;
 import org.junit.jupiter.api.Test;
 
 final class BlockHistoryTest {
-    private final BlockHistory history = new BlockHistory();
+    private final BlockHistory history = new BlockHistory(true, MemoryBudget.unbounded());
 
     @Test
     void numberOfAForgottenBlock_isGivenToAnotherThatKnowsNothingOfIt() {
@@ -25,7 +26,7 @@ final class BlockHistoryTest {
         assertThat(history.parents[next]).isEqualTo(BlockHistory.NONE);
         assertThat(history.uses[next]).isZero();
         assertThat(history.endTurns[next]).isZero();
-        assertThat(history.frequencies[next]).isEqualTo(Double.NEGATIVE_INFINITY);
+        assertThat(history.frequencies[next]).isZero();
     }
 
     @Test

@@ -2,6 +2,7 @@ package io.holdfast.core.rank;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.core.index.MemoryBudget;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeSet;
@@ -11,7 +12,7 @@ import org.junit.jupiter.api.Test;
 final class PinChoiceTest {
     private static final int[] NONE_FIRST = {};
 
-    private final BlockHistory history = new BlockHistory();
+    private final BlockHistory history = new BlockHistory(false, MemoryBudget.unbounded());
     private final BlockSet candidates = new BlockSet();
     private final TreeSet<Integer> pinned = new TreeSet<>();
     private final PinChoice choice = new PinChoice(history, candidates, (block, pin) -> {

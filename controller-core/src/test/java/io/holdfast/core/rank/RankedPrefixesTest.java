@@ -6,6 +6,7 @@ import io.holdfast.core.index.CacheTraits;
 import io.holdfast.core.index.EngineBlocks;
 import io.holdfast.core.index.Gap;
 import io.holdfast.core.index.KvEventSink;
+import io.holdfast.core.index.MemoryBudget;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
 import io.holdfast.core.index.TreeListener;
@@ -97,6 +98,28 @@ final class RankedPrefixesTest {
         assertThat(engine.ranked.chosen())
                 .as("held again as soon as they are back")
                 .isNotEmpty();
+    }
+
+    /** Without a bound as many requests take more than twice as much. */
+    @Test
+    void memoryThatIsFull_isNotExceeded_andConversationsAreChosenAllTheSame() {
+        MemoryBudget memory = new MemoryBudget(272L << 10);
+        Engine engine =
+                new Engine(600, 1, CacheTraits.sglang(), RequestRules.sglang(), RankSettings.defaults(), memory);
+        for (int minute = 0; minute < 13; minute++) {
+            engine.run(60, 6);
+            assertThat(memory.used().bytes()).isLessThanOrEqualTo(272L << 10);
+        }
+        assertThat(memory.used().shortages()).as("it was full").isPositive();
+        assertThat(engine.ranked.chosen()).isNotEmpty();
+
+        Engine free = new Engine(600, 1);
+        free.run(780, 6);
+        assertThat(free.blocks.memory().used().bytes())
+                .isGreaterThan(2 * memory.used().bytes());
+        free.ranked.forget();
+        engine.ranked.forget();
+        assertThat(engine.ranked.places()).isZero();
     }
 
     /** Each of them would be remembered for ever. */
@@ -227,19 +250,32 @@ final class RankedPrefixesTest {
         }
 
         Engine(int capacity, int times, CacheTraits traits, RequestRules rules, RankSettings settings) {
+            this(capacity, times, traits, rules, settings, MemoryBudget.unbounded());
+        }
+
+        Engine(
+                int capacity,
+                int times,
+                CacheTraits traits,
+                RequestRules rules,
+                RankSettings settings,
+                MemoryBudget memory) {
             this.capacity = capacity;
-            blocks = new EngineBlocks(traits, new TreeListener() {
-                @Override
-                public void parted(long above, long first) {
-                    Engine.this.blocks.watch(above);
-                }
+            blocks = new EngineBlocks(
+                    traits,
+                    new TreeListener() {
+                        @Override
+                        public void parted(long above, long first) {
+                            Engine.this.blocks.watch(above);
+                        }
 
-                @Override
-                public void insertionEnded(long lastBlock, int depth, boolean ended) {}
+                        @Override
+                        public void insertionEnded(long lastBlock, int depth, boolean ended) {}
 
-                @Override
-                public void pinnedBlockRemoved(long block) {}
-            });
+                        @Override
+                        public void pinnedBlockRemoved(long block) {}
+                    },
+                    memory);
             ranked = new RankedPrefixes(settings, Duration.ofMinutes(5), blocks);
             requests = new VisibleRequests(rules, blocks, new RequestListener() {
                 @Override

@@ -112,6 +112,13 @@ public record EngineConfig(
         @Reload(Change.IN_PLACE)
         double share,
 
+        @Key("most of the sidecar's memory for what left the cache: removed blocks, their uses, tokens")
+        @Unit(range = "1M to 4G")
+        @Default(
+                value = "64M",
+                why = "all that is remembered of a cache of 131,072 blocks; a small cache takes a few MB")
+        long memory,
+
         @Key("longest prompt that clients send; needs maxOutputTokens")
         @Unit(value = "tokens", from = 1, or = "measured")
         @Default(why = "what the engine accepts: safe for any client")
@@ -195,6 +202,8 @@ public record EngineConfig(
     static final String ADDRESS = "the address of the engine's HTTP server, such as http://127.0.0.1:30000,"
             + " without user, query or fragment";
 
+    private static final long LEAST_MEMORY = 1L << 20;
+    private static final long MOST_MEMORY = 1L << 32;
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,63}");
     /** Backends that hold, or say what they would do, without events. */
     private static final List<String> SILENT = List.of(AutoBackend.NAME, KeepWarmBackend.NAME, DryRunBackend.NAME);
@@ -278,6 +287,11 @@ public record EngineConfig(
                 backend,
                 "under kvcached an engine publishes no KV events, and only keep_warm can do without: "
                         + Nearest.mend(backend, SILENT));
+        require(
+                memory >= LEAST_MEMORY && memory <= MOST_MEMORY,
+                "memory",
+                memory,
+                "write 1M to 4G; less makes it forget sooner what the cache lost, more takes it from the heap");
         require(
                 clientPriorityMax.isEmpty() || type == EngineType.SGLANG,
                 "clientPriorityMax",
@@ -400,7 +414,8 @@ public record EngineConfig(
                 leastSaving,
                 tick,
                 ownRequestsAnHour,
-                effect().filter(settings -> publishes()));
+                effect().filter(settings -> publishes()),
+                memory);
     }
 
     /** Tells whether the engine publishes KV events; under kvcached it has none. */

@@ -11,6 +11,7 @@ import io.holdfast.core.hold.ClaimView;
 import io.holdfast.core.hold.Hint;
 import io.holdfast.core.hold.HoldOrigin;
 import io.holdfast.core.hold.HoldView;
+import io.holdfast.core.index.MemoryBudget;
 import io.holdfast.core.pin.PinsView;
 import io.holdfast.core.plan.Plan;
 import io.holdfast.core.prefix.SharedPrefix;
@@ -339,6 +340,7 @@ public final class ApiJson {
                 .put("certainty", view.certainty())
                 .put("blocks", view.blocks())
                 .put("ghosts", view.ghosts())
+                .put("memory", memory(view.memory()))
                 .put("events", counters(view.counters()).mergeIn(events))
                 .put("invisibleShare", reading(view.invisibleShare()))
                 .put("backend", backend(config, backend, view.capabilities()))
@@ -352,6 +354,13 @@ public final class ApiJson {
                 .put("byRank", byRank(view.byRank()))
                 .put("plan", plan(view.lastPlan(), why))
                 .put("ttft", ttft(view.ttft()));
+    }
+
+    private static JsonObject memory(MemoryBudget.Used memory) {
+        return new JsonObject()
+                .put("bytes", memory.bytes())
+                .put("mostBytes", memory.most())
+                .put("shortages", memory.shortages());
     }
 
     private static JsonObject counters(EngineView.Counters counters) {

@@ -99,6 +99,21 @@ final class MetricTable {
                         link -> link.view().byRank().licensed()),
                 view("blocks", "blocks", "Blocks in the cache, by the engine's events", EngineView::blocks),
                 view("ghosts", "blocks", "Removed blocks that are still remembered", EngineView::ghosts),
+                view(
+                        "memory.bytes",
+                        "bytes",
+                        "Memory taken by what left the cache, and by tokens",
+                        view -> view.memory().bytes()),
+                view(
+                        "memory.limit.bytes",
+                        "bytes",
+                        "Memory that this may take, by the key memory",
+                        view -> view.memory().most()),
+                counter(
+                        "memory.shortages",
+                        "times",
+                        "Times that something was forgotten for want of memory",
+                        view -> view.memory().shortages()),
                 view("incarnation", "number", "Incarnations of the cache followed so far", EngineView::incarnation),
                 counter("stalls", "times", "Times that requests waited while none ran", EngineView::stalls),
                 reading(

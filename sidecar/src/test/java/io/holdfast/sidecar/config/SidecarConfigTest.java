@@ -66,6 +66,7 @@ class SidecarConfigTest {
                 leastSavingMillis: 12
                 ownRequestSecondsAnHour: 7
                 share: 1
+                memory: 8M
                 maxOutputTokens: 512
                 largestPromptTokens: 8192
                 readingsMillis: 50
@@ -115,6 +116,7 @@ class SidecarConfigTest {
                 .returns(Duration.ofSeconds(30), settings -> settings.automaticLease())
                 .returns(Duration.ofMillis(12), settings -> settings.leastSaving())
                 .returns(Duration.ofMillis(10), settings -> settings.tick())
+                .returns(8L << 20, settings -> settings.memoryBytes())
                 .returns(
                         new EffectSettings(Optional.of(Duration.ofSeconds(20)), 0.1, 0.02),
                         settings -> settings.effect().orElseThrow());
@@ -146,6 +148,8 @@ class SidecarConfigTest {
         {E}, share: 1.01}}            | engines.a.share is '1.01'; write a number above 0 and at most 1
         {E}, share: half}}            | engines.a.share is the text 'half'; write a number
         {E}, share: .nan}}            | is not valid YAML at line 1
+        {E}, memory: 0}}              | engines.a.memory is '0'; write 1M to 4G
+        {E}, memory: 5G}}             | engines.a.memory is '5368709120'; write 1M to 4G
         {E}, maxOutputTokens: 0}}     | engines.a.maxOutputTokens is '0'; write 1 or more
         {E}, maxOutputTokens: 9999999999}} | engines.a.maxOutputTokens is the value '9999999999'; write a whole
         {E}, largestPromptTokens: -4}} | engines.a.largestPromptTokens is '-4'; write 1 or more, or measured
