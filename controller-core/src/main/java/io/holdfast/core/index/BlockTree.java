@@ -484,9 +484,7 @@ public final class BlockTree {
             blocks--;
             if (naming == Naming.ENGINE_HASH || length == 0) {
                 int position = strip << Strips.OFFSET_BITS | length;
-                long name = strips.name(position);
-                table.find(name);
-                table.removeFound(name);
+                table.remove(strips.name(position), position);
             }
             strips.shorten(strip);
         }

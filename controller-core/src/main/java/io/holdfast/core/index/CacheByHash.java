@@ -2,6 +2,9 @@ package io.holdfast.core.index;
 
 /** A cache in a tree that is named by its engine's hashes. */
 final class CacheByHash extends Cache {
+    /** The position of the block removed last; it may be another block's by now. */
+    private int removed;
+
     CacheByHash(BlockTree tree, int id, CacheTraits traits) {
         super(tree, id, traits);
     }
@@ -60,12 +63,14 @@ final class CacheByHash extends Cache {
     @Override
     void remove(long[] hashes, int from, int to, Tier tier) {
         PositionTable table = tree.table();
-        table.findAll(hashes, from, to - from);
         for (int i = from; i < to; i++) {
-            int position = table.found(i - from, hashes[i]);
+            int position = table.findBeside(removed, hashes, from, i - from, to - from);
             if (position == 0) {
                 unknownRemoval();
-            } else if (!takeCopy(position, tier)) {
+                continue;
+            }
+            removed = position;
+            if (!takeCopy(position, tier)) {
                 letGo(position, tier);
             }
         }

@@ -17,8 +17,8 @@ final class PositionTable {
      * only if that count is not zero, so that most strangers are told apart, and most misses settled, by one number in
      * a small array.
      *
-     * A key that goes is no more than a byte that becomes 0, and one less in the groups it had passed: nothing moves,
-     * there are no tombstones, and however long blocks come and go, the table stays as it would be if it had just been
+     * A key that goes is no more than a byte that becomes 0, and one less in the groups it had passed: its slot stays as
+     * it is, nothing moves, there are no tombstones, and however long blocks come and go, the table stays as it would be if it had just been
      * filled. That nothing moves is also why readers need no lock and no sequence: an entry they may rely on stays
      * where it is.
      *
@@ -34,6 +34,7 @@ final class PositionTable {
     private static final long PHI = 0x9E3779B97F4A7C15L;
     private static final int SLOTS = 7;
     private static final long LOWEST = 0x0001_0101_0101_0101L;
+    private static final long LOWER = 0x007F_7F7F_7F7F_7F7FL;
     private static final long HIGHEST = 0x0080_8080_8080_8080L;
     private static final int PASSED = 56;
     private static final long ONE_PASSED = 1L << PASSED;
@@ -89,11 +90,12 @@ final class PositionTable {
     private final Strips strips;
     private volatile Directory shared;
     private Directory directory;
-    private int foundSlot;
 
     /* Of the keys that were looked for at once. */
     private int growths;
     private int allGrowths;
+    private int allFrom;
+    private boolean astray;
     private final int[] allGroups = new int[AHEAD];
     private final long[] allWords = new long[AHEAD];
     private final int[] allSlots = new int[AHEAD];
@@ -132,7 +134,7 @@ final class PositionTable {
             long hits = matches(word, tag(bits(mixed)));
             // Whoever is not there is about to be put where there is room.
             long likely = hits == 0 ? matches(word, 0) : hits;
-            int slot = group * SLOTS + (Long.numberOfTrailingZeros(likely | 1L << (PASSED - 1)) >>> 3);
+            int slot = slot(group, likely | 1L << (PASSED - 1));
             allWords[i] = word;
             allSlots[i] = hits == 0 ? -1 : slot;
             sum += segment.slots[slot];
@@ -156,22 +158,41 @@ final class PositionTable {
         allGrowths = growths;
     }
 
-    /** Returns what {@link #findAll} found for one of its keys, brought up to what was inserted and removed since. */
+    /** Returns what {@link #findAll} found for one of its keys, brought up to what was inserted or removed since. */
     int found(int index, long key) {
-        if (growths != allGrowths) {
-            return find(key);
-        }
         int position = allPositions[index];
-        Segment segment = directory.segment(key * PHI);
-        if (position > 0) {
-            if (segment.slots[allSlots[index]] == position) {
-                foundSlot = allSlots[index];
-                return position;
-            }
-        } else if (position == 0 && segment.groups[allGroups[index]] == allWords[index]) {
-            return 0;
+        boolean settled = position != UNSETTLED
+                && growths == allGrowths
+                && directory.segment(key * PHI).groups[allGroups[index]] == allWords[index];
+        return settled ? position : find(key);
+    }
+
+    /**
+     * Returns the position of one of several keys that are looked for in turn, 0 when there is none.
+     *
+     * <p>An engine gives up the blocks of a prompt one after the other, so each key is first compared with the
+     * neighbours of the block found before it. After two keys that were none of these, the rest are looked for at once.
+     *
+     * @param near the position found before, or any other
+     * @param from the index of the first of the keys, of which there are {@code count}, {@link #AHEAD} at most
+     * @param index the index of the key among them
+     */
+    int findBeside(int near, long[] keys, int from, int index, int count) {
+        long key = keys[from + index];
+        int position = strips.beside(near, key);
+        if (index == 0) {
+            allFrom = AHEAD;
         }
-        return find(key);
+        if (position != 0) {
+            astray = false;
+            return position;
+        }
+        if (index < allFrom && astray && index + 1 < count) {
+            findAll(keys, from + index, count - index);
+            allFrom = index;
+        }
+        astray = true;
+        return index >= allFrom ? found(index - allFrom, key) : find(key);
     }
 
     /** The writer's look: the position of the key's block, 0 when there is none. */
@@ -185,10 +206,8 @@ final class PositionTable {
         for (int left = segment.groups.length; left > 0; left--) {
             long word = segment.groups[group];
             for (long hits = matches(word, tag); hits != 0; hits &= hits - 1) {
-                int slot = group * SLOTS + (Long.numberOfTrailingZeros(hits) >>> 3);
-                int position = segment.slots[slot];
+                int position = segment.slots[slot(group, hits)];
                 if (position != 0 && key == strips.name(position)) {
-                    foundSlot = slot;
                     return position;
                 }
             }
@@ -210,23 +229,36 @@ final class PositionTable {
         }
     }
 
-    /** Removes the key, which {@link #find} has just found. */
-    void removeFound(long key) {
+    /**
+     * Removes a key that is in the table, with its position.
+     *
+     * <p>Only its tag goes: what a slot without a tag has means nothing. Where the home has one such tag and no key went
+     * further, as nearly always, that slot is the key's, and nothing but the group is read.
+     */
+    void remove(long key, int position) {
         long mixed = key * PHI;
         Segment segment = directory.segment(mixed);
         long[] groups = segment.groups;
-        int slot = foundSlot;
-        int last = slot / SLOTS;
         int bits = bits(mixed);
-        for (int group = segment.home(bits); group != last; group = segment.next(group, bits)) {
-            // A count that is full has lost count: it stays.
-            if (groups[group] >>> PASSED != 0xFF) {
-                groups[group] -= ONE_PASSED;
+        long tag = tag(bits);
+        int group = segment.home(bits);
+        while (true) {
+            long word = groups[group];
+            long hits = matches(word, tag);
+            boolean certain = word >>> PASSED == 0 && (hits & hits - 1) == 0;
+            for (; hits != 0; hits &= hits - 1) {
+                if (certain || segment.slots[slot(group, hits)] == position) {
+                    groups[group] = word & ~(0xFFL << (Long.numberOfTrailingZeros(hits) & ~7));
+                    segment.room++;
+                    return;
+                }
             }
+            // A count that is full has lost count: it stays.
+            if (word >>> PASSED != 0xFF) {
+                groups[group] = word - ONE_PASSED;
+            }
+            group = segment.next(group, bits);
         }
-        groups[last] &= ~(0xFFL << ((slot - last * SLOTS) << 3));
-        segment.slots[slot] = 0;
-        segment.room++;
     }
 
     /** A reader's look, in the pages that it sees: a position that had the name just now, or 0 when none had. */
@@ -239,7 +271,7 @@ final class PositionTable {
         for (int left = segment.groups.length; left > 0; left--) {
             long word = segment.groups[group];
             for (long hits = matches(word, tag); hits != 0; hits &= hits - 1) {
-                int position = segment.slots[group * SLOTS + (Long.numberOfTrailingZeros(hits) >>> 3)];
+                int position = segment.slots[slot(group, hits)];
                 int strip = position >>> Strips.OFFSET_BITS;
                 if (position != 0
                         && Strips.within(pages, strip)
@@ -267,9 +299,8 @@ final class PositionTable {
             group = segment.next(group, bits);
             free = matches(groups[group], 0);
         }
-        int place = Long.numberOfTrailingZeros(free) >>> 3;
-        segment.slots[group * SLOTS + place] = position;
-        groups[group] |= tag(bits) << (place << 3);
+        segment.slots[slot(group, free)] = position;
+        groups[group] |= tag(bits) << (Long.numberOfTrailingZeros(free) & ~7);
         segment.room--;
     }
 
@@ -281,9 +312,9 @@ final class PositionTable {
         int more = split ? 2 * (count / 3) : Integer.bitCount(count) == 1 ? count + (count >> 1) : count + count / 3;
         Segment low = new Segment(more, split ? old.depth + 1 : old.depth);
         Segment high = split ? new Segment(more, old.depth + 1) : low;
-        for (int slot = 0; slot < count * SLOTS; slot++) {
-            int position = old.slots[slot];
-            if (position != 0) {
+        for (int group = 0; group < count; group++) {
+            for (long taken = ~matches(old.groups[group], 0) & HIGHEST; taken != 0; taken &= taken - 1) {
+                int position = old.slots[slot(group, taken)];
                 long moved = strips.name(position) * PHI;
                 put(split && (moved << old.depth) < 0 ? high : low, bits(moved), position);
             }
@@ -306,10 +337,15 @@ final class PositionTable {
         shared = next;
     }
 
-    /** The slots that have this tag, by the top bit of their bytes; of several, those above the first may be wrong. */
+    /** The slots that have this tag, by the top bit of their bytes. */
     private static long matches(long group, long tag) {
-        long differences = (group ^ tag * LOWEST) & 0x00FF_FFFF_FFFF_FFFFL;
-        return differences - LOWEST & ~differences & HIGHEST;
+        long differences = group ^ tag * LOWEST;
+        return ~((differences & LOWER) + LOWER | differences) & HIGHEST;
+    }
+
+    /** The slot of a group that the lowest of these bits stands for. */
+    private static int slot(int group, long matches) {
+        return group * SLOTS + (Long.numberOfTrailingZeros(matches) >>> 3);
     }
 
     private static long tag(int bits) {

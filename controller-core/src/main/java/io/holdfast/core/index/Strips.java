@@ -140,6 +140,19 @@ final class Strips {
         return page(strip).names[names(strip) + (position & OFFSETS - 1)];
     }
 
+    /** The position before or behind this one in its strip if the block there has this name, else 0. */
+    int beside(int position, long name) {
+        int strip = position >>> OFFSET_BITS;
+        Page page = page(strip);
+        int length = length(page, strip);
+        int offset = position & OFFSETS - 1;
+        int at = names(strip) + offset;
+        if (offset > 0 && offset <= length && page.names[at - 1] == name) {
+            return position - 1;
+        }
+        return offset + 1 < length && page.names[at + 1] == name ? position + 1 : 0;
+    }
+
     int parent(int strip) {
         return parent(page(strip), strip);
     }
