@@ -6,6 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.holdfast.core.index.Gap;
 import io.holdfast.core.index.Tier;
 import io.holdfast.events.KvEventEncoder.Dialect;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -15,6 +18,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -63,6 +67,43 @@ final class KvEventLoopTest {
             assertThat(log.lines()).containsExactly("gap JOINED_LATE 0 70", "batch 70", "cleared", "end");
             assertThat(subscription.gaps(Gap.Cause.JOINED_LATE)).isEqualTo(1);
             assertThat(subscription.gaps() + subscription.restarts()).isZero();
+        }
+    }
+
+    @Test
+    void wakeup_endsAWaitForEventsThatGather() throws InterruptedException {
+        loop.gatherFor(Duration.ofHours(1));
+        try (Publisher engine = new Publisher("tcp://127.0.0.1:*")) {
+            Subscription subscription = loop.subscribe(engine.endpoint, TOPIC, log);
+            until(engine::hasSubscriber);
+            engine.send(0, cleared());
+            until(() -> subscription.received() == 1);
+            Thread waits = Thread.ofPlatform().start(() -> loop.doWork(Integer.MAX_VALUE));
+            while (Stream.of(waits.getStackTrace())
+                    .noneMatch(at -> at.getClassName().contains("SelectorImpl"))) {
+                Thread.onSpinWait();
+            }
+            loop.wakeup();
+            waits.join();
+        }
+    }
+
+    @Test
+    void engineThatComesLater_isTriedAgain_howeverLongTheOwnerWouldWait() throws IOException {
+        int port;
+        try (ServerSocket free = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
+            port = free.getLocalPort();
+        }
+        String endpoint = "tcp://127.0.0.1:" + port;
+        Subscription subscription = loop.subscribe(endpoint, TOPIC, log);
+        for (int round = 0; round < 5; round++) {
+            loop.doWork(Integer.MAX_VALUE);
+        }
+        try (Publisher engine = new Publisher(endpoint)) {
+            while (!subscription.connected()) {
+                loop.doWork(Integer.MAX_VALUE);
+            }
+            until(engine::hasSubscriber);
         }
     }
 

@@ -139,6 +139,37 @@ final class ReplayTest {
         }
     }
 
+    @Test
+    void replayEndpointThatSpeaksSomethingElse_isNamedInTheFailure() throws IOException {
+        ModelCache cache = new ModelCache(new SplittableRandom(9), Dialect.SGLANG_MAPS, 100);
+        try (TestEngine engine = new TestEngine(Form.NEWER, cache);
+                ServerSocket web = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
+            Thread.ofVirtual().start(() -> answerAsAWebServer(web));
+            String replay = "tcp://127.0.0.1:" + web.getLocalPort();
+            Subscription subscription = loop.subscribe(
+                            new EventSource(
+                                    "tcp://127.0.0.1:" + engine.eventsPort(), Optional.of(replay), TestEngine.TOPIC, 1),
+                            rank -> log)
+                    .getFirst();
+            until(engine, () -> subscription.failedReplays() > 0);
+            assertThat(subscription.lastReplayFailure().orElseThrow()).contains("What answers at " + replay + " ");
+        }
+    }
+
+    private static void answerAsAWebServer(ServerSocket door) {
+        try {
+            while (true) {
+                try (Socket near = door.accept()) {
+                    near.getOutputStream()
+                            .write("HTTP/1.1 400 Bad Request\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
+                    near.getInputStream().readNBytes(64);
+                }
+            }
+        } catch (IOException e) {
+            // The test is over.
+        }
+    }
+
     /** Shakes hands with each and goes. */
     private static void hangUp(ServerSocket door, AtomicInteger accepted) {
         byte[] hands = new byte[64 + 2 + 6 + 12 + 4 + 6];

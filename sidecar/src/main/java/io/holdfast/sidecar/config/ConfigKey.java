@@ -121,7 +121,7 @@ public final class ConfigKey {
     String standard(JsonNode written) {
         return name().equals("readingsMillis")
                         && written.path("backend").asText().equals(DryRunBackend.NAME)
-                ? "1000"
+                ? "2000"
                 : standard();
     }
 

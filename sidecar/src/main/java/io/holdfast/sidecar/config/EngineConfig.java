@@ -133,7 +133,7 @@ public record EngineConfig(
 
         @Key(
                 name = "readingsMillis",
-                value = "time between two readings of its own numbers; 1000 where the backend is dry_run")
+                value = "time between two readings of its own numbers; 2000 where the backend is dry_run")
         @Unit(from = 50, to = 60_000)
         @Default(value = "500", why = "the guard has to see a burst; a reading costs some 2 ms")
         @Reload(Change.IN_PLACE)

@@ -267,7 +267,7 @@ class ConfigSourcesTest {
         SidecarConfig again = SidecarConfig.parse(effective.yaml(), "printed");
 
         assertThat(again).isEqualTo(effective.config());
-        assertThat(again.engines().getLast().readings()).isEqualTo(Duration.ofSeconds(1));
+        assertThat(again.engines().getLast().readings()).isEqualTo(Duration.ofSeconds(2));
         assertThat(effective.yaml()).contains("ownRequestSecondsAnHour: 120").contains("marginPages: 5");
     }
 
