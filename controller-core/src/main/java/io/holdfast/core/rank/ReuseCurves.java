@@ -141,6 +141,7 @@ final class ReuseCurves {
         Arrays.fill(workedOut, false);
     }
 
+    @SuppressWarnings("ReferenceEquality") // one array stands for all rates that were never worked out
     private void workOut(int blockClass, int hint) {
         int curve = hint * classes + blockClass;
         if (workedOut[curve]) {
