@@ -173,11 +173,11 @@ class RouterApiTest {
     @CsvSource(delimiter = '|', quoteCharacter = '`', textBlock = """
         /query         | {"tokens":[1],"token_ids":[1]}               | 400 | The body has token_ids and tokens; send one of them.
         /query         | {"token_ids":[1],"tokens":[1]}               | 400 | The body has token_ids and tokens; send one of them.
-        /query         | {"tokens":[1],"text":"a"}                    | 400 | The body has tokens and text; send one of them.
+        /query         | {"tokens":[1],"text":"a"}                    | 400 | The body has token ids and a text; send one of them.
         /query         | {"text":""}                                  | 400 | text is empty
         /query         | {"text":["a"]}                               | 400 | text is not a string
         /query_by_hash | {"text":"a"}                                 | 400 | The field 'text' is unknown
-        /query         | {}                                           | 400 | token_ids is missing; send the prompt's token ids.
+        /query         | {}                                           | 400 | token_ids is missing; send the prompt's token ids, or its text.
         /query         | {"token_ids":[]}                             | 400 | token_ids is empty
         /query         | {"token_ids":[-1]}                           | 400 | token_ids[0] is '-1'; a token id is between
         /query         | {"token_ids":[1],"lora_name":"x"}            | 400 | lora_name is not known to the names of blocks here

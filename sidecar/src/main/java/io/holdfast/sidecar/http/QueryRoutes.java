@@ -149,10 +149,10 @@ final class QueryRoutes implements HttpApi.Routes {
                 }
             });
             if (question.tokens.isPresent() && question.text.isPresent()) {
-                throw badRequest("The body has tokens and text; send one of them.");
+                throw badRequest("The body has token ids and a text; send one of them.");
             }
             if (question.tokens.isEmpty() && question.text.isEmpty()) {
-                throw badRequest("token_ids is missing; send the prompt's token ids.");
+                throw badRequest("token_ids is missing; send the prompt's token ids, or its text.");
             }
             return question;
         }
