@@ -85,7 +85,7 @@ def files():
     wrong = []
     listed, series = documented()
     used = set()
-    expressions = [("holdfast.rules.yaml", "", text) for text in rule_expressions(RULES.read_text())]
+    expressions = [(RULES.name, " ".join(text.split())[:40], text) for text in rule_expressions(RULES.read_text())]
     for where, title, expression in expressions + list(dashboard_expressions()):
         for name in names(expression) - GIVEN:
             if name in series:
