@@ -88,7 +88,7 @@ final class PagesTest {
         return parts.length == 1 || anchors(target).contains(parts[1]);
     }
 
-    private static Set<String> anchors(Path page) {
+    static Set<String> anchors(Path page) {
         try {
             return CODE.matcher(Files.readString(page).replaceAll("`([^`\n]*)`", "$1"))
                     .replaceAll("")
