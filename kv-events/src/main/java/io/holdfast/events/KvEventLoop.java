@@ -26,7 +26,9 @@ import java.util.stream.IntStream;
  * Cost. To be woken for each batch of an engine that sends hundreds a second costs more than to apply them: caches are
  * cold each time. The first batch after a pause is applied at once; after a round that applied something, the next one
  * waits until the gathering time is over, 10 ms unless the owner says otherwise, and then takes all that came. Nothing
- * waits where somebody called wakeup, where the last round left something behind, or while past batches are requested.
+ * waits where somebody called wakeup or where the last round left something behind. While past batches are requested rounds
+ * come each few milliseconds: the view waits for them, but a publisher that does not answer must not make every other
+ * engine's batches be read one by one.
  *
  * Loss. Publishers drop silently when their queue for a subscriber is full; what is lost shows in the sequence and is
  * requested again, where the engine keeps past batches. A publisher that goes away is reconnected to.
@@ -36,6 +38,7 @@ import java.util.stream.IntStream;
 public final class KvEventLoop implements AutoCloseable {
     private static final Duration GATHER = Duration.ofMillis(10);
     private static final int NANOS_A_MILLI = 1_000_000;
+    private static final long ASKING_NANOS = 5_000_000;
     /** Bytes of one socket that may gather: half of the receive buffer that Linux begins with. */
     private static final long GATHERED_BYTES = 64 << 10;
 
@@ -155,9 +158,9 @@ public final class KvEventLoop implements AutoCloseable {
         }
         long timeout = full ? 0 : Math.max(0, timeoutMillis) * (long) NANOS_A_MILLI;
         try {
-            if (timeout > 0 && applied && sockets.stream().noneMatch(EndpointSocket::asks)) {
+            if (timeout > 0 && applied) {
                 long since = clock.getAsLong() - beganAt;
-                await(true, Math.min(timeout, Math.min(paceNanos, gatherNanos) - since));
+                await(true, Math.min(timeout, gather() - since));
                 timeout = 0;
             }
             await(false, timeout);
@@ -166,6 +169,11 @@ public final class KvEventLoop implements AutoCloseable {
         }
         woken = false;
         return drain();
+    }
+
+    private long gather() {
+        long usual = Math.min(paceNanos, gatherNanos);
+        return sockets.stream().anyMatch(EndpointSocket::asks) ? Math.min(usual, ASKING_NANOS) : usual;
     }
 
     /** Waits until something arrives, a time limit is near, somebody wakes the loop, or this time is over. */

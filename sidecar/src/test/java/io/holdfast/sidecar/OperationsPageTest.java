@@ -25,7 +25,8 @@ class OperationsPageTest {
     private static final List<Path> SOURCES = List.of(
             Path.of("src", "main", "java"),
             Path.of("..", "controller-core", "src", "main", "java"),
-            Path.of("..", "embed", "src", "main", "java"));
+            Path.of("..", "embed", "src", "main", "java"),
+            Path.of("..", "kv-events", "src", "main", "java"));
 
     @TempDir
     Path directory;

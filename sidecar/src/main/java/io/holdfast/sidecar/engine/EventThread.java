@@ -333,7 +333,14 @@ public final class EventThread implements AutoCloseable {
 
     /** A round answers whoever asked before it began; who asked amid it waits for one more, which begins at once. */
     private void tellUpToDate() {
-        wanted.removeIf(each -> beganAt - each.askedAt >= 0 && each.done.complete(null));
+        wanted.removeIf(each -> {
+            boolean answered = beganAt - each.askedAt >= 0;
+            if (answered) {
+                each.done.complete(null);
+            }
+            // Whoever waited in vain for a second has gone.
+            return answered || each.done.isDone();
+        });
         if (!wanted.isEmpty()) {
             loop.wakeup();
         }

@@ -9,7 +9,9 @@ import io.holdfast.events.Subscription;
 import io.holdfast.sidecar.EventFeed;
 import io.holdfast.sidecar.Eventually;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -47,5 +49,30 @@ final class EventThreadTest {
                     received -> received >= before + 2);
             assertThat(thread.fault()).isEmpty();
         }
+    }
+
+    @Test
+    void whoWaitedInVain_keepsTheThreadFromNoRest() {
+        AtomicLong reads = new AtomicLong();
+        CompletableFuture<Void> busy = new CompletableFuture<>();
+        try (EventThread thread = new EventThread(
+                () -> {
+                    reads.incrementAndGet();
+                    return System.nanoTime();
+                },
+                DAY_MILLIS)) {
+            thread.execute(loop -> busy.join());
+            thread.start();
+            Eventually.see("somebody who waits in vain", () -> waitsFor(thread.upToDate()), Boolean::booleanValue);
+            busy.complete(null);
+            AtomicLong before = new AtomicLong(-1);
+            Eventually.see("a thread that rests", reads::get, now -> before.getAndSet(now) == now);
+        }
+    }
+
+    private static boolean waitsFor(CompletionStage<Void> asked) {
+        boolean waits = !asked.toCompletableFuture().isDone();
+        asked.toCompletableFuture().join();
+        return waits;
     }
 }
