@@ -143,7 +143,7 @@ final class BodyLists {
                 offset += removed;
                 lineStart += lineStart > list.from() ? removed : 0;
                 for (int i = list.from(); i < list.to(); i++) {
-                    if (body[i] == '\n' || body[i] == '\r' && body[i + 1] != '\n') {
+                    if (body[i] == '\n' || (body[i] == '\r' && body[i + 1] != '\n')) {
                         line++;
                         lineStart = Math.max(lineStart, i + 1);
                     }
@@ -202,7 +202,7 @@ final class BodyLists {
     }
 
     private static boolean isWord(int octet) {
-        return octet >= '0' && octet <= '9' || octet >= 'a' && octet <= 'z' || octet == '-' || octet == '.';
+        return (octet >= '0' && octet <= '9') || (octet >= 'a' && octet <= 'z') || octet == '-' || octet == '.';
     }
 
     private boolean tokens(String field) {
@@ -254,11 +254,11 @@ final class BodyLists {
 
     /** The number that they are: neighbours are joined to pairs, these to fours, and these to the whole. */
     private static long number(long word, int digits) {
-        long digitsLast = word << (Long.BYTES - digits << 3);
+        long digitsLast = word << ((Long.BYTES - digits) << 3);
         long pairs = digitsLast * 10 + (digitsLast >>> 8);
         long upper = (pairs & 0x000000FF000000FFL) * (100 + (1_000_000L << 32));
         long lower = (pairs >>> 16 & 0x000000FF000000FFL) * (1 + (10_000L << 32));
-        return upper + lower >>> 32;
+        return (upper + lower) >>> 32;
     }
 
     private boolean hashes(String field) {
@@ -276,12 +276,12 @@ final class BodyLists {
             boolean fits = true;
             for (int digit = digit(at); digit >= 0; digit = digit(++at)) {
                 int order = Long.compareUnsigned(hash, MOST_BY_TEN);
-                fits &= order < 0 || order == 0 && digit <= LAST_OF_MOST;
+                fits &= order < 0 || (order == 0 && digit <= LAST_OF_MOST);
                 hash = hash * 10 + digit;
             }
             int digits = at - start;
             boolean plain = fits && digits > 0 && digits <= HASH_DIGITS && !isPadded(start, digits);
-            if (!plain || negative && hash < 0 || quoted && octet(at++) != '"') {
+            if (!plain || (negative && hash < 0) || (quoted && octet(at++) != '"')) {
                 return false;
             }
             if (count == hashes.length) {
