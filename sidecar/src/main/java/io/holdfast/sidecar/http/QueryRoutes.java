@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -97,7 +98,8 @@ final class QueryRoutes implements HttpApi.Routes {
     private Future<Tokenized> tokenized(EngineLink engine, String text) {
         long start = clock.getAsLong();
         return api.tokens(engine, text)
-                .<Tokenized>map(ids -> new Tokenized.Tokens(ids, (clock.getAsLong() - start) / 1000 / 1e6))
+                .<Tokenized>map(ids ->
+                        new Tokenized.Tokens(ids, TimeUnit.NANOSECONDS.toMicros(clock.getAsLong() - start) / 1e6))
                 .recover(cause -> cause instanceof ApiError why
                         ? Future.succeededFuture(new Tokenized.Refused(why))
                         : Future.failedFuture(cause));
