@@ -77,6 +77,7 @@ final class EndpointSocket implements BatchSequencer.ReplayRequester {
 
                     @Override
                     public void refused(String sentence) {
+                        subscriptions.forEach(subscription -> subscription.unreachable(sentence));
                         subscriptions.getFirst().refuse(sentence);
                     }
                 });

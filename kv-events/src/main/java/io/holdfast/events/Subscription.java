@@ -34,6 +34,7 @@ public final class Subscription {
     private final AtomicLong fullRounds = new AtomicLong();
     private volatile String lastRefusal = "";
     private volatile String lastFailure = "";
+    private volatile String unreachable = "";
     private volatile boolean connected;
     private volatile boolean recovering;
 
@@ -155,16 +156,22 @@ public final class Subscription {
         return Optional.of(lastFailure).filter(text -> !text.isEmpty());
     }
 
-    /** Says that nobody answers at the endpoint, and what was refused there last; without its full stop. */
+    /** Says that nobody answers at the endpoint, and why where that is known; without its full stop. */
     public String silence() {
         return "its events do not answer at " + endpoint()
-                + lastRefusal()
-                        .map(why -> ", and the last refusal was: " + why.replaceFirst("\\.$", ""))
-                        .orElse("");
+                + (unreachable.isEmpty() ? "" : ", since: " + unreachable.replaceFirst("\\.$", ""));
     }
 
     void connected(boolean now) {
         connected = now;
+        if (now) {
+            unreachable = "";
+        }
+    }
+
+    /** No publisher is at the other end, for this reason. */
+    void unreachable(String sentence) {
+        unreachable = sentence;
     }
 
     /** A batch is about to reach its sink. */

@@ -23,7 +23,7 @@ class CurlExamplesTest {
     Path state;
 
     @ParameterizedTest
-    @CsvSource({"docs/api.md, 14", "docs/first-hour.md, 3"})
+    @CsvSource({"docs/api.md, 15", "docs/first-hour.md, 3"})
     void examples_doWhatThePageSays(String page, int count) throws IOException, InterruptedException {
         requireCurl();
         List<String> commands = commands(ROOT.resolve(page));

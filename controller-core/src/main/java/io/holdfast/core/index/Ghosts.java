@@ -12,7 +12,7 @@ import java.util.Arrays;
  * the budget has bytes for; a record is 16 bytes and the table adds 8: 24 bytes a ghost. Where somebody else needs them
  * the older half is forgotten.
  */
-final class Ghosts {
+final class Ghosts implements MemoryBudget.LeastUseful {
     private static final int SMALLEST = 1 << 10;
     private static final int LARGEST = 1 << 21;
     private static final int PER_RESIDENT = 16;
@@ -37,7 +37,7 @@ final class Ghosts {
         this.least = least;
         this.memory = memory;
         memory.takeAnyhow((long) SMALLEST * EACH);
-        memory.forgetsFirst(this::forgetHalf);
+        memory.forgetsFirst(this);
     }
 
     /** Remembers a block that was just removed; {@code mostResident} bounds how many are remembered. */
@@ -104,12 +104,14 @@ final class Ghosts {
         slots.grow(hashes);
     }
 
-    /** Forgets the older half of the ring, unless it is the smallest. */
-    private boolean forgetHalf() {
+    @Override
+    public long spare() {
+        return (long) (hashes.length - SMALLEST) * EACH;
+    }
+
+    @Override
+    public void forgetHalf() {
         int length = hashes.length >> 1;
-        if (length < SMALLEST) {
-            return false;
-        }
         // The newest records end before the head, and where it wrapped go on at the ring's end.
         int first = head - length;
         long[] oldHashes = hashes;
@@ -136,6 +138,5 @@ final class Ghosts {
             }
         }
         memory.give((long) length * EACH);
-        return true;
     }
 }

@@ -1,8 +1,8 @@
 package io.holdfast.core.index;
 
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
-import java.util.function.BooleanSupplier;
 
 /**
  * Bytes that one engine's memory of what is not in its cache may take: removed blocks, histories of the rank, tokens.
@@ -25,9 +25,17 @@ public final class MemoryBudget {
      */
     public record Used(long bytes, long most, long shortages) {}
 
+    /** Something that is forgotten first. */
+    interface LeastUseful {
+        /** Bytes that it can give in all. */
+        long spare();
+
+        /** Forgets the older half of itself. */
+        void forgetHalf();
+    }
+
     private final long most;
-    /** Forget half of themselves, unless they are small already. */
-    private final List<BooleanSupplier> leastUseful = new ArrayList<>();
+    private final List<LeastUseful> leastUseful = new ArrayList<>();
 
     private long bytes;
     private long shortages;
@@ -47,12 +55,18 @@ public final class MemoryBudget {
         if (takeForGhosts(more)) {
             return true;
         }
-        boolean forgot = true;
-        while (bytes + more > most && forgot) {
-            forgot = leastUseful.stream().anyMatch(BooleanSupplier::getAsBoolean);
+        // Nothing is forgotten for what does not fit all the same.
+        if (bytes - leastUseful.stream().mapToLong(LeastUseful::spare).sum() + more > most) {
+            return false;
         }
-        bytes += forgot ? more : 0;
-        return forgot;
+        while (bytes + more > most) {
+            leastUseful.stream()
+                    .max(Comparator.comparingLong(LeastUseful::spare))
+                    .orElseThrow()
+                    .forgetHalf();
+        }
+        bytes += more;
+        return true;
     }
 
     /** Takes bytes for removed blocks, which nothing else is forgotten for. */
@@ -80,8 +94,8 @@ public final class MemoryBudget {
         return new Used(bytes, most, shortages);
     }
 
-    /** Registers what is to forget half of itself where another part needs the bytes, and says whether it did. */
-    void forgetsFirst(BooleanSupplier half) {
-        leastUseful.add(half);
+    /** Registers what is to forget half of itself where another part needs the bytes, the largest first. */
+    void forgetsFirst(LeastUseful part) {
+        leastUseful.add(part);
     }
 }

@@ -170,10 +170,13 @@ public final class LruCache {
         keepers[blocks.place(block)]++;
     }
 
-    /** Takes one {@link #keep} back; the block is as old as its last use made it. */
+    /**
+     * Takes one {@link #keep} back; the block is as old as its last use made it. One that nothing keeps, since it came in
+     * later, stays as it is.
+     */
     public void release(int block) {
         int place = blocks.place(block);
-        if (--keepers[place] == 0) {
+        if (keepers[place] > 0 && --keepers[place] == 0) {
             push(place);
         }
     }

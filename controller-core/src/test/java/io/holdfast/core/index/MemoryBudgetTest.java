@@ -59,6 +59,8 @@ final class MemoryBudgetTest {
         assertThat(budget.take(20L * KIBI * Ghosts.EACH))
                 .as("more than there is")
                 .isFalse();
+        assertThat(ghosts.size()).as("nothing goes for what does not fit").isEqualTo(4 * KIBI);
+        assertThat(budget.take(5L * KIBI * Ghosts.EACH)).isTrue();
         assertThat(ghosts.size()).as("the smallest ring stays").isEqualTo(KIBI);
         for (int hash = 1; hash <= 5 * KIBI; hash++) {
             ghosts.remember(-hash, hash, (short) 1, 1);

@@ -83,4 +83,37 @@ final class PinChoiceTest {
     private void choose(int budget, int[] first) {
         choice.choose((block, nanos) -> (float) scores[block], budget, 1_000, new RecentPrompts(8), first, 0);
     }
+
+    @Test
+    void pinThatWasNotInTheShadowYet_isReleasedWithoutHarm() {
+        BlockHistory known = new BlockHistory(false, MemoryBudget.unbounded());
+        int above = known.add(1);
+        int parting = known.add(2);
+        int end = known.add(3);
+        int other = known.add(4);
+        int below = known.add(5);
+        LruCache shadow = new LruCache(4, block -> {});
+        PinChoice pins = new PinChoice(known, shadow.blocks(), (block, pin) -> {
+            if (shadow.has(block) && pin) {
+                shadow.keep(block);
+            } else if (shadow.has(block)) {
+                shadow.release(block);
+            }
+        });
+        Score endFirst = (block, nanos) -> block == end ? 1 : 0;
+        known.parents[end] = above;
+        shadow.use(new int[] {above, end}, 2, 1);
+        pins.choose(endFirst, 4, 100, new RecentPrompts(0), NONE_FIRST, 1);
+        // All that is left is kept, so the block between the two finds no room.
+        shadow.resize(2);
+        assertThat(shadow.use(new int[] {above, parting, end}, 3, 2)).isEqualTo(1);
+        known.parents[parting] = above;
+        known.parents[end] = parting;
+        pins.choose(endFirst, 4, 100, new RecentPrompts(0), NONE_FIRST, 2);
+        shadow.resize(4);
+        assertThat(shadow.use(new int[] {above, parting, end}, 3, 3)).isEqualTo(3);
+        pins.releaseAll();
+        shadow.use(new int[] {other}, 1, 4);
+        assertThat(shadow.use(new int[] {above, parting, end, below}, 4, 5)).isEqualTo(4);
+    }
 }

@@ -89,20 +89,24 @@ public final class PrefixResolver {
     }
 
     private Resolved cut(CommonStart.Shared shared, Lease lease) {
-        if (shared.tokens().length > PrefixSource.MOST_TOKENS) {
+        HoldRequest request = named(bounded(shared.tokens()), lease);
+        controller.hasToken(request.largestToken());
+        return new Resolved(request, OptionalInt.of(shared.own() - request.blocks() * knownBlockTokens()));
+    }
+
+    private static int[] bounded(int[] tokens) {
+        if (tokens.length > PrefixSource.MOST_TOKENS) {
             throw ApiError.badRequest(
                     "It has more than " + PrefixSource.MOST_TOKENS + " tokens; no prefix is that long.");
         }
-        HoldRequest request = named(shared.tokens(), lease);
-        controller.hasToken(request.largestToken());
-        return new Resolved(request, OptionalInt.of(shared.own() - request.blocks() * knownBlockTokens()));
+        return tokens;
     }
 
     /** Tokens that the engine makes of a whole prompt; fails with {@link ApiError} where it makes none. */
     public CompletionStage<int[]> tokens(String prompt) {
         try {
             knownBlockTokens();
-            return starts.tokens(prompt);
+            return starts.tokens(prompt).thenApply(PrefixResolver::bounded);
         } catch (ApiError unknown) {
             return CompletableFuture.failedStage(unknown);
         }

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonLocation;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.util.JsonParserDelegate;
+import io.holdfast.sidecar.config.PrefixSource;
 import java.io.IOException;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -20,7 +21,7 @@ import java.util.Optional;
  * a long prompt by itself takes several times as long.
  *
  * <p>Only fields of the outermost object are looked at, and a list is taken only where nothing in it is in doubt: whole
- * numbers in range without a superfluous zero, commas and white space. The parser is shown the body with an empty list in
+ * numbers in range without a superfluous zero, commas and white space, and no more of them than a prefix may have. The parser is shown the body with an empty list in
  * the place of each that was taken. Everything else is left to it, and with that every refusal.
  */
 final class BodyLists {
@@ -229,6 +230,9 @@ final class BodyLists {
             if (digits == 0 || digits > TOKEN_DIGITS || token >>> 32 != 0 || isPadded(start, digits)) {
                 return false;
             }
+            if (count == PrefixSource.MOST_TOKENS) {
+                return false;
+            }
             if (count == tokens.length) {
                 tokens = Arrays.copyOf(tokens, room(count, from, place));
             }
@@ -282,6 +286,9 @@ final class BodyLists {
             int digits = at - start;
             boolean plain = fits && digits > 0 && digits <= HASH_DIGITS && !isPadded(start, digits);
             if (!plain || (negative && hash < 0) || (quoted && octet(at++) != '"')) {
+                return false;
+            }
+            if (count == PrefixSource.MOST_TOKENS) {
                 return false;
             }
             if (count == hashes.length) {
