@@ -27,8 +27,8 @@ import org.zeromq.ZContext;
 import org.zeromq.ZMQ;
 
 /**
- * How long a view of a full cache takes to be exact again from the engine's memory of past batches, and how many plans are
- * made meanwhile by a view that is not.
+ * Measures how long a view of a full cache takes to be exact again from the engine's memory of past batches, and how many
+ * plans are made meanwhile by a view that is not.
  *
  * <p>{@code RebuildLoad [--blocks 1000000] [--batch 8] [--rate 10000] [--lost 2000]}: an engine that has stored so many
  * blocks goes on at that rate. The follower joins it (all is requested), then so many batches are lost on the way (they are

@@ -6,7 +6,7 @@ import java.util.List;
 
 /**
  * Bytes that one engine's memory of what is not in its cache may take: removed blocks, histories of the rank, tokens.
- * What mirrors the cache is not counted. Confined to the thread that applies the events.
+ * Blocks that mirror the cache are not counted. Confined to the thread that applies the events.
  *
  * <p>Each part takes bytes before it grows. Where there are none left, removed blocks are forgotten first, the oldest
  * half of them: they only tell that a block returned. If that is not enough, the part that asked forgets something of

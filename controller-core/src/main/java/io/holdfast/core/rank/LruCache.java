@@ -36,7 +36,7 @@ public final class LruCache {
     private final IntConsumer evicted;
     private int capacity;
 
-    /* What is known of a block stands at its place among those of the cache. */
+    // These arrays are by a block's place among those of the cache.
     private final BlockSet blocks = new BlockSet();
     private long[] stamps = new long[FEWEST];
     private short[] keepers = new short[FEWEST];

@@ -75,16 +75,17 @@ final class EventTrial {
      * Listens; blocks.
      *
      * @param patience how long to wait for traffic
-     * @param onConnected once the engine is listened to
+     * @param onConnected once the engine is listened to, and has answered what was asked of its past
      */
     Heard listen(Duration patience, Runnable onConnected) {
         try (KvEventLoop loop = new KvEventLoop(System::nanoTime)) {
             List<Subscription> caches = loop.subscribe(source, rank -> naming.listening(new Looker()));
             if (until(loop, CONNECT, () -> caches.stream().allMatch(Subscription::connected))) {
-                onConnected.run();
+                // A publisher says nothing to a subscriber that it has not heard of yet; by its answer it has.
                 if (source.replayEndpoint().isPresent()) {
                     boolean _ = until(loop, ANSWER, () -> caches.stream().allMatch(EventTrial::answered));
                 }
+                onConnected.run();
                 // The first batch may be a removal, or the clear of an engine that has just started.
                 boolean _ = until(
                         loop,
