@@ -797,9 +797,10 @@ public final class Controller {
     }
 
     /**
-     * Returns true if there is nothing that a plan could be about: it is made for its budget then, when readings come.
+     * Returns true if there is nothing that a plan could be about, so that polls may be as rare as readings; for the owning
+     * thread only.
      */
-    private boolean idle() {
+    public boolean idle() {
         return !tick.holdsAutomatically() && holds.living().isEmpty() && pins.quiet();
     }
 

@@ -162,9 +162,12 @@ final class EndpointSocket implements BatchSequencer.ReplayRequester {
         return full;
     }
 
-    /** Bytes that the subscription has read since the last call, of messages that are not whole too. */
-    long takeRead() {
-        return subscriber.takeRead();
+    /**
+     * What the subscription has read since the last call, of messages that are not whole too, as a share of what may gather
+     * without holding the publisher back.
+     */
+    double takeFill() {
+        return subscriber.takeFill();
     }
 
     private void receiveLive() {

@@ -39,8 +39,8 @@ public final class KvEventLoop implements AutoCloseable {
     private static final Duration GATHER = Duration.ofMillis(10);
     private static final int NANOS_A_MILLI = 1_000_000;
     private static final long ASKING_NANOS = 5_000_000;
-    /** Bytes of one socket that may gather: half of the receive buffer that Linux begins with. */
-    private static final long GATHERED_BYTES = 64 << 10;
+    /** Share of what may gather, below which twice the time would do. */
+    private static final double LITTLE = 0.25;
 
     private final LongSupplier clock;
     private final FrameListener frames;
@@ -57,7 +57,9 @@ public final class KvEventLoop implements AutoCloseable {
     private boolean applied;
     private long beganAt;
     private long paceNanos = Long.MAX_VALUE;
-    private long gathered;
+    /** What the fullest socket had since the last round that left nothing behind, as a share of what may gather. */
+    private double gathered;
+
     private boolean closed;
 
     /**
@@ -223,12 +225,12 @@ public final class KvEventLoop implements AutoCloseable {
         beganAt = clock.getAsLong();
         int batches = 0;
         full = false;
-        long most = 0;
+        double most = 0;
         for (int i = 0; i < sockets.size(); i++) {
             EndpointSocket socket = sockets.get(i);
             batches += socket.drain(beganAt);
             full |= socket.full();
-            most = Math.max(most, socket.takeRead());
+            most = Math.max(most, socket.takeFill());
         }
         pace(most);
         applied = batches > 0;
@@ -236,13 +238,11 @@ public final class KvEventLoop implements AutoCloseable {
     }
 
     /** A full receive buffer holds the publisher back, so less time gathers where more comes in it. */
-    private void pace(long bytes) {
-        gathered += bytes;
+    private void pace(double fill) {
+        gathered += fill;
         if (!full) {
             long pace = Math.min(paceNanos, gatherNanos);
-            paceNanos = gathered > GATHERED_BYTES
-                    ? Math.max(NANOS_A_MILLI, pace / 2)
-                    : gathered < GATHERED_BYTES / 4 ? 2 * pace : pace;
+            paceNanos = gathered > 1 ? Math.max(NANOS_A_MILLI, pace / 2) : gathered < LITTLE ? 2 * pace : pace;
             gathered = 0;
         }
     }

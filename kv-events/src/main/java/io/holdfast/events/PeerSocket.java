@@ -86,6 +86,10 @@ final class PeerSocket implements AutoCloseable {
     private static final int SMALL_BUFFER = 32 << 10;
     private static final int LARGE_BUFFER = 1 << 20;
     private static final int MOST_READ = 128 << 10;
+    private static final int RECEIVE_BUFFER = 1 << 20;
+    /** The kernel counts what it keeps beside the bytes, which is the more the smaller the segments are. */
+    private static final long OF_THE_BUFFER = 4;
+
     private static final int GREETING_BYTES = 64;
     private static final int MORE = 1;
     private static final int LONG = 2;
@@ -131,6 +135,8 @@ final class PeerSocket implements AutoCloseable {
     private boolean readable;
 
     private long readBytes;
+
+    private long roomBytes = RECEIVE_BUFFER;
     private int parsed;
 
     private final List<byte[]> frames = new ArrayList<>();
@@ -161,11 +167,11 @@ final class PeerSocket implements AutoCloseable {
         return connections;
     }
 
-    /** Bytes that were read since the last call. */
-    long takeRead() {
-        long bytes = readBytes;
+    /** Bytes that were read since the last call, as a share of what may gather without holding the publisher back. */
+    double takeFill() {
+        double fill = (double) readBytes / roomBytes;
         readBytes = 0;
-        return bytes;
+        return fill;
     }
 
     /** Returns true while a publisher is at the other end that has answered the handshake. */
@@ -307,6 +313,9 @@ final class PeerSocket implements AutoCloseable {
         SocketChannel fresh = SocketChannel.open();
         channel = Optional.of(fresh);
         fresh.configureBlocking(false);
+        // What gathers between two rounds must fit, or the publisher is held back. The kernel gives what it allows.
+        fresh.setOption(StandardSocketOptions.SO_RCVBUF, RECEIVE_BUFFER);
+        roomBytes = fresh.getOption(StandardSocketOptions.SO_RCVBUF) / OF_THE_BUFFER;
         stage = Stage.CONNECTING;
         fresh.register(selector, SelectionKey.OP_CONNECT, this);
         fresh.connect(address);

@@ -29,8 +29,8 @@ import org.slf4j.LoggerFactory;
  * The one thread that reads every engine's events and drives every controller.
  *
  * <p>Each round reads what the sockets have, then polls the controllers that were told something or whose time has come:
- * beside many engines a round is about a few of them. It sleeps in the sockets' poll; mail for a
- * controller, a new subscription and the end of the thread wake it. A controller that throws, polled or told of an event, is
+ * beside many engines a round is about a few of them. Between two rounds events gather; mail for a
+ * controller, a new subscription and the end of the thread end that. A controller that throws, polled or told of an event, is
  * a fault of ours: it is driven no more and {@link #fault} says so, while the other engines go on.
  *
  * <p>A thread that does not come round may be held up by a machine that is overloaded, or hang for good; nobody can tell which.
@@ -46,6 +46,7 @@ public final class EventThread implements AutoCloseable {
     private static final long FRESH_NANOS = 10_000_000;
 
     private static final int MOST_DOUBLINGS = 5;
+    private static final int IDLE_ROUNDS = 4;
     private static final String HANGS =
             "the event thread hangs, so every pin is released; engines are followed again when it comes round"
                     + " again, and if it does not, restart the sidecar and report this";
@@ -202,10 +203,12 @@ public final class EventThread implements AutoCloseable {
         driven.removeIf(each -> each.controller == controller);
     }
 
-    /** Lets events gather for so long, and waits no longer for them, before it polls the controllers again. */
+    /**
+     * Lets events gather for so long, and waits no longer for them, before it polls the controllers again: four times as
+     * long while there is nothing to decide for any of them.
+     */
     public void comeRoundEvery(int millis) {
         pollMillis = millis;
-        loop.gatherFor(Duration.ofMillis(millis));
     }
 
     /**
@@ -316,12 +319,14 @@ public final class EventThread implements AutoCloseable {
     private void run() {
         try (loop) {
             while (!stopping) {
+                int roundMillis = roundMillis();
                 for (Consumer<KvEventLoop> task = tasks.poll(); task != null; task = tasks.poll()) {
                     task.accept(loop);
                 }
-                loop.doWork(pollMillis);
+                loop.gatherFor(Duration.ofMillis(roundMillis));
+                loop.doWork(roundMillis);
                 beganAt = loop.beganAt();
-                poll();
+                poll(roundMillis);
                 tellUpToDate();
                 cameRoundAt = clock.getAsLong();
                 rounds.incrementAndGet();
@@ -346,10 +351,16 @@ public final class EventThread implements AutoCloseable {
         }
     }
 
-    private void poll() {
+    private void poll(int roundMillis) {
         for (Driven each : driven) {
-            each.poll(clock.getAsLong(), pollMillis * 1_000_000L);
+            each.poll(clock.getAsLong(), roundMillis * 1_000_000L);
         }
+    }
+
+    /** To be woken costs more than to apply what a round brings, and who only watches needs no plan. */
+    int roundMillis() {
+        boolean watches = driven.stream().allMatch(each -> each.controller.idle());
+        return watches ? IDLE_ROUNDS * pollMillis : pollMillis;
     }
 
     @Override

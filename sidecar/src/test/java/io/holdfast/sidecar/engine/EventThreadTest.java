@@ -2,12 +2,24 @@ package io.holdfast.sidecar.engine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.core.Controller;
+import io.holdfast.core.ControllerSettings;
+import io.holdfast.core.backend.DryRunBackend;
+import io.holdfast.core.budget.BudgetSettings;
 import io.holdfast.core.index.BlockTree;
 import io.holdfast.core.index.Cache;
 import io.holdfast.core.index.CacheTraits;
+import io.holdfast.core.pin.LedgerLine;
+import io.holdfast.core.pin.LedgerStore;
+import io.holdfast.core.plan.AutomaticHolds;
 import io.holdfast.events.Subscription;
 import io.holdfast.sidecar.EventFeed;
 import io.holdfast.sidecar.Eventually;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
@@ -68,6 +80,47 @@ final class EventThreadTest {
             AtomicLong before = new AtomicLong(-1);
             Eventually.see("a thread that rests", reads::get, now -> before.getAndSet(now) == now);
         }
+    }
+
+    @Test
+    void nothingToDecideAnywhere_eventsGatherFourTimesAsLong() throws IOException {
+        try (EventThread thread = new EventThread(System::nanoTime, 100)) {
+            thread.drive(controller(AutomaticHolds.OFF), fault -> {});
+            assertThat(thread.roundMillis()).isEqualTo(400);
+            thread.drive(controller(AutomaticHolds.ON), fault -> {});
+            assertThat(thread.roundMillis()).isEqualTo(100);
+        }
+    }
+
+    private static Controller controller(AutomaticHolds automatic) throws IOException {
+        return new Controller(
+                new ControllerSettings(
+                        "main",
+                        BudgetSettings.defaults(),
+                        automatic,
+                        Duration.ofMinutes(1),
+                        ControllerSettings.LEAST_SAVING,
+                        Duration.ofMillis(100),
+                        ControllerSettings.OWN_REQUESTS_AN_HOUR,
+                        Optional.empty()),
+                new DryRunBackend(),
+                new NoLedger(),
+                Runnable::run,
+                new SplittableRandom(1));
+    }
+
+    /** Keeps nothing, since a dry run pins nothing. */
+    private static final class NoLedger implements LedgerStore {
+        @Override
+        public List<LedgerLine> read() {
+            return List.of();
+        }
+
+        @Override
+        public void append(LedgerLine line) {}
+
+        @Override
+        public void replaceWith(List<LedgerLine> lines) {}
     }
 
     private static boolean waitsFor(CompletionStage<Void> asked) {
