@@ -23,6 +23,7 @@ import java.io.PrintWriter;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Optional;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -47,8 +48,9 @@ import picocli.CommandLine.UnmatchedArgumentException;
             "Exit codes: 0 ok, 1 the check failed, 2 bad input or data, 3 inconclusive,",
             "70 internal error, 130 stopped by Ctrl-C.",
             "Start with: holdfast demo"
-        },
-        subcommands = {
+        })
+public final class Holdfast implements Runnable {
+    private static final List<Class<?>> COMMANDS = List.of(
             DemoCommand.class,
             DoctorCommand.class,
             ObserveCommand.class,
@@ -58,9 +60,8 @@ import picocli.CommandLine.UnmatchedArgumentException;
             LedgerCommand.class,
             LoadtestCommand.class,
             ReplayCommand.class,
-            EmulateCommand.class
-        })
-public final class Holdfast implements Runnable {
+            EmulateCommand.class);
+
     @Spec
     private CommandSpec spec = CommandSpec.create();
 
@@ -84,7 +85,7 @@ public final class Holdfast implements Runnable {
 
     /** With subcommands from this factory. */
     public static int run(String[] args, PrintStream out, PrintStream err, IFactory factory) {
-        CommandLine command = commandLine(factory);
+        CommandLine command = commandLine(factory, meant(args));
         command.setOut(new PrintWriter(out, true, StandardCharsets.UTF_8));
         command.setErr(new PrintWriter(err, true, StandardCharsets.UTF_8));
         command.setParameterExceptionHandler((fault, arguments) -> refuse(fault));
@@ -101,7 +102,22 @@ public final class Holdfast implements Runnable {
 
     /** All commands, as they are parsed. */
     public static CommandLine commandLine(IFactory factory) {
+        return commandLine(factory, COMMANDS);
+    }
+
+    /** The command that the first word names, since reading what all of them take costs most of a start; all without one. */
+    private static List<Class<?>> meant(String... args) {
+        return COMMANDS.stream()
+                .filter(command -> args.length > 0
+                        && command.getAnnotation(Command.class).name().equals(args[0]))
+                .findFirst()
+                .<List<Class<?>>>map(List::of)
+                .orElse(COMMANDS);
+    }
+
+    private static CommandLine commandLine(IFactory factory, List<Class<?>> commands) {
         CommandLine command = new CommandLine(new Holdfast(), factory);
+        commands.forEach(command::addSubcommand);
         Optional.ofNullable(command.getSubcommands().get(LoadtestCommand.NAME)).ifPresent(loadtest -> {
             LoadtestCommand.GROUPS.on(loadtest);
             Optional.ofNullable(loadtest.getSubcommands().get("preset"))

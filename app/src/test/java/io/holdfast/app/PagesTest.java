@@ -56,7 +56,7 @@ final class PagesTest {
                 .map(command -> command.group(1))
                 .collect(Collectors.toCollection(TreeSet::new));
         List<Set<String>> commands = new ArrayList<>();
-        collect(new CommandLine(new Holdfast()), "holdfast", commands);
+        collect(Holdfast.commandLine(CommandLine.defaultFactory()), "holdfast", commands);
         assertThat(commands)
                 .hasSizeGreaterThan(20)
                 .allSatisfy(names -> assertThat(documented).containsAnyElementsOf(names));
