@@ -105,11 +105,17 @@ public final class Holdfast implements Runnable {
         return commandLine(factory, COMMANDS);
     }
 
-    /** The command that the first word names, since reading what all of them take costs most of a start; all without one. */
+    /**
+     * The command that the first word names, none for the version, and all in doubt: to read what all of them take costs most
+     * of a start.
+     */
     private static List<Class<?>> meant(String... args) {
+        List<String> words = List.of(args);
+        if (words.equals(List.of("--version"))) {
+            return List.of();
+        }
         return COMMANDS.stream()
-                .filter(command -> args.length > 0
-                        && command.getAnnotation(Command.class).name().equals(args[0]))
+                .filter(command -> words.indexOf(command.getAnnotation(Command.class).name()) == 0)
                 .findFirst()
                 .<List<Class<?>>>map(List::of)
                 .orElse(COMMANDS);
