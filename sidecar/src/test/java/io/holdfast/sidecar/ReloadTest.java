@@ -22,6 +22,8 @@ import java.net.InetSocketAddress;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.FileTime;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -465,6 +467,63 @@ class ReloadTest {
             Files.delete(found.resolve("a.yaml"));
             Eventually.see("it is let go of", one::usedTokens, used -> used == 0);
             Eventually.see("it is gone", () -> a.http.get("/api/v1/engines/a").status(), status -> status == 404);
+        }
+    }
+
+    /** Files as a kubelet mounts a ConfigMap: links through ..data, which is replaced by another link in one step. */
+    private final class MountedConfigMap {
+        private final Path mount = directory.resolve("etc");
+        private int version;
+
+        private Path swap(Map<String, String> files) throws IOException {
+            Path data = Files.createDirectories(mount.resolve("..version-" + ++version));
+            for (Map.Entry<String, String> each : files.entrySet()) {
+                Path written = Files.writeString(data.resolve(each.getKey()), each.getValue());
+                // Neither the time nor the size has to differ.
+                Files.setLastModifiedTime(written, FileTime.fromMillis(0));
+            }
+            Path next = Files.createSymbolicLink(mount.resolve("..data_tmp"), data.getFileName());
+            Files.move(
+                    next, mount.resolve("..data"), StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+            for (String name : files.keySet()) {
+                if (!Files.isSymbolicLink(mount.resolve(name))) {
+                    Files.createSymbolicLink(mount.resolve(name), Path.of("..data", name));
+                }
+            }
+            return mount.resolve("holdfast.yaml");
+        }
+    }
+
+    @Test
+    void mountedConfigMap_isTakenWhenItsLinkChanges() throws IOException {
+        MountedConfigMap mounted = new MountedConfigMap();
+        try (Emulator first = emulator();
+                EngineClient one = new EngineClient(first.uri())) {
+            String head = "listen: {port: 0}\nstateDirectory: '" + directory.resolve("state")
+                    + "'\ndiscovery: {file: 'engines*.yaml', everySeconds: 1}\nengines:\n";
+            String held =
+                    ", holds: {rules: {tokens: " + EngineClient.array(PREFIX).encode() + "}}";
+            String none = head + engine("a", first.uri(), "");
+            String some = head + engine("a", first.uri(), held);
+            // A comment fills up to the same size.
+            String padded = none + "#".repeat(some.length() - none.length() - 1) + "\n";
+            try (Sidecar sidecar = start(
+                            mounted.swap(Map.of("holdfast.yaml", padded)),
+                            Seams.none().withPace(20));
+                    SidecarClient a = new SidecarClient(sidecar.uri(), "a")) {
+                a.meet(one);
+                one.generate(PREFIX);
+
+                Path _ = mounted.swap(Map.of("holdfast.yaml", some));
+                Eventually.see("the declared hold is held", one::usedTokens, used -> used == 512);
+
+                Path _ = mounted.swap(Map.of("holdfast.yaml", padded, "engines-more.yaml", engine("b", NOBODY, "")));
+                Eventually.see("it is released", one::usedTokens, used -> used == 0);
+                Eventually.see(
+                        "the other file's engine is followed",
+                        () -> a.http.get("/api/v1/engines/b").status(),
+                        status -> status == 200);
+            }
         }
     }
 

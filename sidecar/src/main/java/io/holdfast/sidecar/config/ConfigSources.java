@@ -206,12 +206,21 @@ public final class ConfigSources {
         }
     }
 
-    /** Returns a value that differs when the files that discovery finds differ, by name, time or size. */
+    /**
+     * Returns a value that differs when files differ by what they are links to, by time or by size: with discovery the
+     * configuration's file and those that are found. Kubernetes changes a mounted ConfigMap by another link.
+     */
     public List<Object> stamp() {
+        ConfigTree tree = merged(List.of());
+        List<Path> looked = new ArrayList<>(files(tree));
+        if (tree.root().has("discovery")) {
+            file.ifPresent(looked::add);
+        }
         List<Object> stamp = new ArrayList<>();
-        for (Path each : files(merged(List.of()))) {
+        for (Path each : looked) {
             stamp.add(each);
             try {
+                stamp.add(each.toRealPath());
                 stamp.add(Files.getLastModifiedTime(each));
                 stamp.add(Files.size(each));
             } catch (IOException e) {

@@ -72,7 +72,7 @@ public record DiscoveryConfig(
             @Key("name server to ask") @Unit("address:port") @Default(why = "the system's resolver")
             Optional<String> server,
 
-            @Key("other keys of every engine found, such as {share: 0.3}")
+            @Key("other keys of every engine found, such as {share: 0.3}; * in events and replay is its address")
             @Unit(value = "mapping", range = "keys of an engine")
             @Default(value = "{}", why = "an engine's defaults")
             ObjectNode engine) {
@@ -108,11 +108,15 @@ public record DiscoveryConfig(
 
         private static EngineConfig at(EngineType type, Scheme scheme, ObjectNode keys, String host, int port) {
             ObjectNode engine = keys.deepCopy();
+            String address = host.contains(":") ? "[" + host + "]" : host;
             engine.put("type", type.name().toLowerCase(Locale.ROOT));
-            engine.put(
-                    "url",
-                    scheme.name().toLowerCase(Locale.ROOT) + "://" + (host.contains(":") ? "[" + host + "]" : host)
-                            + ":" + port);
+            engine.put("url", scheme.name().toLowerCase(Locale.ROOT) + "://" + address + ":" + port);
+            // A vLLM does not report where it publishes, and each engine that a name gives has another address.
+            for (String endpoint : List.of("events", "replay")) {
+                if (engine.path(endpoint).isTextual()) {
+                    engine.put(endpoint, engine.path(endpoint).textValue().replace("://*:", "://" + address + ":"));
+                }
+            }
             try {
                 return EngineConfig.read(DnsLookup.id(host, port), engine);
             } catch (ConfigException e) {

@@ -9,6 +9,7 @@ import io.holdfast.core.effect.EffectSettings;
 import io.holdfast.core.plan.AutomaticHolds;
 import io.holdfast.kvcached.LimitSettings;
 import io.holdfast.sidecar.config.ConfigSources.Setting;
+import io.holdfast.sidecar.config.DiscoveryConfig.Dns;
 import io.holdfast.sidecar.config.EngineConfig.EngineType;
 import io.holdfast.sidecar.config.Key.Change;
 import io.holdfast.sidecar.fleet.FleetChange;
@@ -381,6 +382,21 @@ class ConfigSourcesTest {
 
         assertThat(SidecarConfig.parse(complete, "t")).isEqualTo(SidecarConfig.parse(yaml, "t"));
         assertThat(complete.lines().count()).isGreaterThan(20);
+    }
+
+    @Test
+    void engineOfAName_publishesAtItsOwnAddress() {
+        Dns dns = SidecarConfig.parse(
+                        "stateDirectory: s\ndiscovery: {dns: {name: n, type: vllm,"
+                                + " engine: {events: 'tcp://*:5557', replay: 'tcp://*:5570'}}}\n",
+                        "t")
+                .discovery()
+                .flatMap(DiscoveryConfig::dns)
+                .orElseThrow();
+
+        assertThat(dns.at("10.0.0.7", 8000).events()).contains("tcp://10.0.0.7:5557");
+        assertThat(dns.at("10.0.0.7", 8000).replay()).contains("tcp://10.0.0.7:5570");
+        assertThat(dns.at("fd00::7", 8000).events()).contains("tcp://[fd00::7]:5557");
     }
 
     /** A component that is no key is not read, and so stands for what is known otherwise. */
