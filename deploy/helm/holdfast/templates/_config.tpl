@@ -6,7 +6,7 @@
 {{- fail (printf "config.listen.host is %s, where neither the kubelet's probes nor Prometheus can ask; write 0.0.0.0, or :: for IPv6." $listen.host) -}}
 {{- end -}}
 {{- if eq (int $listen.port) 0 -}}
-{{- fail "config.listen.port is 0, and the probes must know the port; write one, such as 8499." -}}
+{{- fail "config.listen.port is 0, and the probes must know the port; write one, such as 8471." -}}
 {{- end -}}
 {{- if eq .Values.shape "fleet" -}}
 {{- $name := include "holdfast.fullname" . -}}
