@@ -320,6 +320,17 @@ final class Pod implements AutoCloseable {
         await("the sidecar is ready", () -> api.get("/readyz"), seen -> seen.status() == 200);
     }
 
+    /** Waits until the sidecar knows what the engine has, and no pin of an earlier life of either is in doubt any more. */
+    void awaitKnown() throws IOException {
+        awaitReady();
+        Http api = sidecar.serving();
+        await(
+                "every pin is known",
+                () -> api.get("/api/v1/engines/main").json(),
+                seen -> seen.path("certain").asBoolean()
+                        && seen.path("pins").path("unsure").asInt(-1) == 0);
+    }
+
     /** What the ledger lists, by the command that shows it. */
     JsonNode ledger() {
         CommandRun shown = CommandRun.by("ledger", "show", "--json", "--state-directory", state.toString());

@@ -30,10 +30,12 @@ final class PodOrder {
      */
 
     private static final int STRANGERS = 90;
+    /** So many fit into the room that the engine's largest request leaves. */
+    private static final int MOST_PREFIXES = 8;
+
     private static final Duration LONGEST_PAUSE = Duration.ofMillis(1_500);
     private static final Set<Integer> ENDS = Set.of(0, 143);
 
-    private final long seed;
     private final SplittableRandom random;
     private final Pod pod;
     private final List<String> told = new ArrayList<>();
@@ -45,10 +47,14 @@ final class PodOrder {
     private final List<CompletableFuture<Void>> requests = new ArrayList<>();
     private int strangersLife;
 
-    /** What was seen of an order, for a report. */
-    record Outcome(int engines, int sidecars, Duration slowestEngine, Duration slowestSidecar, int left) {}
+    private int leftByKills;
 
-    private int left;
+    /**
+     * What was seen of an order, for a report.
+     *
+     * @param left pins that killed sidecars left in the ledger
+     */
+    record Outcome(int starts, Duration slowestEngine, Duration slowestSidecar, int left) {}
 
     private enum Step {
         START_ENGINE {
@@ -113,7 +119,6 @@ final class PodOrder {
     }
 
     private PodOrder(long seed, Pod pod) {
-        this.seed = seed;
         this.random = new SplittableRandom(seed);
         this.pod = pod;
     }
@@ -145,7 +150,10 @@ final class PodOrder {
         assertThat(pod.unpinAsStranger(STRANGERS)).as("pins of somebody else").isEqualTo(1);
         pod.engine.end();
         return new Outcome(
-                pod.engine.starts(), pod.sidecar.starts(), pod.engine.slowestEnd(), pod.sidecar.slowestEnd(), left);
+                pod.engine.starts() + pod.sidecar.starts(),
+                pod.engine.slowestEnd(),
+                pod.sidecar.slowestEnd(),
+                leftByKills);
     }
 
     private void step() throws IOException, InterruptedException {
@@ -168,7 +176,7 @@ final class PodOrder {
             case END_ENGINE -> assertThat(pod.engine.end().code()).isIn(ENDS);
             case KILL_SIDECAR -> {
                 pod.sidecar.kill();
-                left += pod.ledger().path("pins").size();
+                leftByKills += pod.ledger().path("pins").size();
             }
             case END_SIDECAR -> assertEnded(pod.sidecar.end());
             case END_BOTH -> endBoth();
@@ -196,8 +204,8 @@ final class PodOrder {
     /** Requests holds of one to three prefixes; not all of them are waited for. */
     private void hold() throws IOException {
         strangersPin();
-        Http _ = pod.sidecar.serving();
-        for (int left = 1 + random.nextInt(3); left > 0 && wished.size() < 8; left--) {
+        pod.awaitKnown();
+        for (int more = 1 + random.nextInt(3); more > 0 && wished.size() < MOST_PREFIXES; more--) {
             int prefix = wished.size() + 1;
             wished.add(prefix);
             pod.generate(prefix);
@@ -240,8 +248,9 @@ final class PodOrder {
             pod.sidecar.start();
         }
         strangersPin();
-        Http _ = pod.sidecar.serving();
         requests.forEach(CompletableFuture::join);
+        // As in a pod, which gets no requests before it is ready.
+        pod.awaitKnown();
         generateAll();
         awaitHeld();
         long held = pod.holdsIn("held");
@@ -289,10 +298,5 @@ final class PodOrder {
         if (random.nextBoolean()) {
             LockSupport.parkNanos(random.nextLong(LONGEST_PAUSE.toNanos()));
         }
-    }
-
-    @Override
-    public String toString() {
-        return "order " + seed + ": " + told;
     }
 }
