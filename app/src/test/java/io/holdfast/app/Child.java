@@ -40,24 +40,38 @@ public final class Child implements AutoCloseable {
 
     /** With these variables beside those of the tests. */
     public static Child start(Map<String, String> variables, String... args) throws IOException {
+        return startBehind(List.of(), variables, args);
+    }
+
+    /** Behind words that run the rest of the command line in this process, such as {@code ip netns exec NAME}. */
+    static Child startBehind(List<String> before, Map<String, String> variables, String... args) throws IOException {
+        List<String> command = new ArrayList<>(before);
         // What started the tests may ignore signals, and a child inherits that.
-        List<String> command = new ArrayList<>(List.of(
-                "env",
-                "--default-signal=INT,TERM,HUP",
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-XX:+UseSerialGC",
-                "-XX:TieredStopAtLevel=1",
-                "-Xmx256m",
-                "--enable-native-access=ALL-UNNAMED",
-                "-Dmsgpack.universal-buffer=true",
-                "-cp",
-                System.getProperty("java.class.path"),
-                Holdfast.class.getName()));
+        command.addAll(List.of("env", "--default-signal=INT,TERM,HUP"));
+        command.addAll(program());
         command.addAll(List.of(args));
         ProcessBuilder builder = new ProcessBuilder(command);
         builder.environment().keySet().removeIf(name -> name.startsWith("HOLDFAST_") || name.endsWith("JAVA_OPTIONS"));
+        builder.environment().put("HOLDFAST_JAVA_HOME", System.getProperty("java.home"));
         builder.environment().putAll(variables);
         return new Child(builder.start());
+    }
+
+    /** The classes of this build, or the launcher that {@code -Dholdfast.launcher=FILE} names. */
+    private static List<String> program() {
+        String launcher = System.getProperty("holdfast.launcher", "");
+        return launcher.isEmpty()
+                ? List.of(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-XX:+UseSerialGC",
+                        "-XX:TieredStopAtLevel=1",
+                        "-Xmx256m",
+                        "--enable-native-access=ALL-UNNAMED",
+                        "-Dmsgpack.universal-buffer=true",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        Holdfast.class.getName())
+                : List.of(launcher);
     }
 
     /** What a command that ends by itself told. */

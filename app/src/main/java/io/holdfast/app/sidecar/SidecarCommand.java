@@ -45,6 +45,10 @@ import picocli.CommandLine.Spec;
         sortOptions = false)
 public final class SidecarCommand implements Callable<Integer> {
     private static final Duration ASKS_EACH = Duration.ofSeconds(2);
+    /** Time that an engine beside which this starts has to say what it is; a probe of this process waits as long. */
+    private static final Duration ASKS_FIRST = Duration.ofSeconds(1);
+
+    private static final Duration LOOKS_EACH = Duration.ofMillis(250);
     private static final Duration TRIMS_EACH = Duration.ofMinutes(1);
     private static final String ASSUMED = "sglang";
     private static final String API_KEY = "engines.main.apiKeyEnv=";
@@ -135,10 +139,8 @@ public final class SidecarCommand implements Callable<Integer> {
                     + " date where the output is no terminal.")
     private @Nullable String logFormat;
 
-    /** The engine that a URL alone names, and what it turned out to be; read by whoever reloads. */
-    private Optional<EngineTarget> recogniser = Optional.empty();
-
-    private volatile Optional<String> family = Optional.empty();
+    /** Family of the engine that a URL alone names; read by the thread that reloads. */
+    private volatile Recogniser recogniser = Recogniser.none();
 
     SidecarCommand() {}
 
@@ -165,6 +167,7 @@ public final class SidecarCommand implements Callable<Integer> {
             out.println(file().map(Path::toString).orElse("The configuration") + " is valid.");
             return ExitCode.OK;
         }
+        boolean recognised = engine == null || recogniser.family().isPresent();
         EffectiveConfig effective = sources.read();
         if (printConfig) {
             out.print(effective.yaml());
@@ -181,7 +184,7 @@ public final class SidecarCommand implements Callable<Integer> {
             Optional<Sidecar> started =
                     standby ? takeOver(follower, stop) : Optional.of(Sidecar.start(vertx, sources, showText, registry));
             if (started.isPresent()) {
-                serve(started.get(), sources, effective, form, stop);
+                serve(started.get(), sources, effective, recognised, form, stop);
             }
         } finally {
             vertx.close().await();
@@ -202,27 +205,39 @@ public final class SidecarCommand implements Callable<Integer> {
     }
 
     private void serve(
-            Sidecar started, ConfigSources sources, EffectiveConfig effective, LogSetup.Form form, UntilStopped stop)
+            Sidecar started,
+            ConfigSources sources,
+            EffectiveConfig effective,
+            boolean recognised,
+            LogSetup.Form form,
+            UntilStopped stop)
             throws InterruptedException {
         try (Sidecar sidecar = started) {
             HangUp.handle(() -> reload(sidecar, sources, form));
             say("holdfast sidecar listens on " + sidecar.uri());
             tell("configuration", effective.lines(), form);
-            awaitStop(sidecar, sources, form, stop);
+            if (recognised || recognisedBeforeTheStop(sidecar, sources, form, stop)) {
+                awaitStop(stop);
+            }
             say("holdfast sidecar releases its holds and ends");
         }
     }
 
-    /** An engine that was silent at the start says later what it is. */
-    private void awaitStop(Sidecar sidecar, ConfigSources sources, LogSetup.Form form, UntilStopped stop)
-            throws InterruptedException {
-        boolean stopped = false;
-        while (!stopped && recogniser.isPresent() && family.isEmpty()) {
-            stopped = stop.await(ASKS_EACH);
-            if (!stopped && recognise() && !family.equals(Optional.of(ASSUMED))) {
-                reload(sidecar, sources, form);
+    /** Waits until an engine that was silent at the start says what it is; false where the process is to stop before. */
+    private boolean recognisedBeforeTheStop(
+            Sidecar sidecar, ConfigSources sources, LogSetup.Form form, UntilStopped stop) throws InterruptedException {
+        while (recogniser.family().isEmpty()) {
+            if (stop.await(LOOKS_EACH)) {
+                return false;
             }
         }
+        if (!recogniser.family().equals(Optional.of(ASSUMED))) {
+            reload(sidecar, sources, form);
+        }
+        return true;
+    }
+
+    private static void awaitStop(UntilStopped stop) throws InterruptedException {
         HeapTrim heap = HeapTrim.ofThisProcess();
         while (!stop.await(TRIMS_EACH)) {
             heap.look();
@@ -239,7 +254,7 @@ public final class SidecarCommand implements Callable<Integer> {
                 .or(() -> Optional.ofNullable(System.getenv("HOLDFAST_CONFIG")).map(Path::of));
     }
 
-    private ConfigSources sources(Map<String, String> environment) {
+    private ConfigSources sources(Map<String, String> environment) throws InterruptedException {
         List<Setting> flags = new ArrayList<>();
         if (engine != null) {
             flags.add(new Setting("--engine", "engines.main.url", engine));
@@ -258,33 +273,28 @@ public final class SidecarCommand implements Callable<Integer> {
     }
 
     /** Asks the engine for what a URL alone leaves open, as doctor does; takes it for an SGLang until it answers. */
-    private ConfigSources whatItIs(ConfigSources sources, EngineTarget target) {
+    private ConfigSources whatItIs(ConfigSources sources, EngineTarget target) throws InterruptedException {
         if (engineType != null) {
-            family = Optional.of(engineType);
+            recogniser = Recogniser.of(engineType);
         } else if (!checkOnly) {
             Optional<String> key = settings.stream()
                     .filter(each -> each.startsWith(API_KEY))
                     .map(each -> each.substring(API_KEY.length()))
                     .findFirst();
-            recogniser = Optional.of(target.withApiKeyEnv(key));
-            recognise();
+            recogniser = Recogniser.asking(
+                    target.withApiKeyEnv(key)::recognised,
+                    ASKS_EACH,
+                    Thread.ofPlatform().name("holdfast-recogniser").daemon().factory());
+            Optional<String> _ = recogniser.within(ASKS_FIRST);
         }
         return sources.withDefaults(() -> {
-            String known = family.orElse(ASSUMED);
+            String known = recogniser.family().orElse(ASSUMED);
             List<Setting> open = new ArrayList<>();
             open.add(new Setting("--engine", "engines.main.type", known));
             target.usualEvents(known)
                     .ifPresent(events -> open.add(new Setting("--engine", "engines.main.events", events)));
             return open;
         });
-    }
-
-    /** Asks what the engine is, unless that is known; returns true if it is known by now. */
-    private boolean recognise() {
-        if (family.isEmpty()) {
-            family = recogniser.flatMap(EngineTarget::recognised);
-        }
-        return family.isPresent();
     }
 
     private static void flag(List<Setting> flags, String typed, String key, @Nullable String value) {

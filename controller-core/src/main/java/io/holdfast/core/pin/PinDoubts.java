@@ -72,6 +72,23 @@ final class PinDoubts {
                 && (!pin.doubtful || isSafe(pin));
     }
 
+    /**
+     * Returns true if a pin whose unpin had no clear answer is gone: an engine keeps a block that is pinned, and the
+     * events, of which none is missing, show that this one is not there. So it is after a restart of the engine amid the
+     * unpin.
+     */
+    boolean isGone(Pin pin, long certainForNanos) {
+        boolean heard = pin.askedNanos == Pin.NEVER
+                || table.nowNanos - pin.askedNanos >= ON_THE_WAY_NANOS
+                || tree.heardSince(pin.askedNanos + TOLD_AFTER_NANOS);
+        return certainForNanos >= 0
+                && heard
+                && !pin.doubtful
+                && table.nowNanos > pin.mayArriveUntilNanos
+                && pin.backend.traits().takesMemory()
+                && !tree.resident(pin.block);
+    }
+
     boolean twins(Pin pin) {
         return pin.backend.traits().needs(Need.UNAMBIGUOUS_HASH) && tree.ambiguous(pin.block);
     }

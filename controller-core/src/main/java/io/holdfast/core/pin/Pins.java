@@ -54,7 +54,7 @@ public final class Pins {
      *   is the usual answer.
      * * An unpin without a clear answer is UNSURE and never repeated: had it been done, the next would take what
      *   somebody else has pinned meanwhile. The pin counts, and the ledger says so, until the engine's own count at
-     *   rest shows less than its path alone would take.
+     *   rest shows less than its path alone would take, or the events that its block is not there.
      * * A pin keeps its block from then on. Where events show that the block went while the call was under way, the pin
      *   is of what came back, in the middle of another request's blocks perhaps: an unpin of that can end the engine,
      *   so it is KEPT until the events show that it cannot.
@@ -291,6 +291,10 @@ public final class Pins {
             }
             if (!pin.kind.releasable()) {
                 pin.kind.rest(pin, certainForNanos).ifPresent(rest -> shrink(pin, rest));
+                continue;
+            }
+            if (pin.state == State.UNSURE && doubts.isGone(pin, certainForNanos)) {
+                gone(pin);
                 continue;
             }
             boolean due = switch (pin.state) {

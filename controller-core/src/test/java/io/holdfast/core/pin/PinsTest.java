@@ -94,6 +94,7 @@ final class PinsTest {
         ControllerHarness.Engine engine = new ControllerHarness.Engine();
         engine.unpinAnswers.add(Outcome.Kind.DEFERRED);
         ControllerHarness next = new ControllerHarness(ControllerHarness.SETTINGS, disk, engine);
+        next.stored(98, 99);
         next.idle();
         next.settle();
         next.stored(1, 2);
@@ -119,12 +120,28 @@ final class PinsTest {
         disk.append(Step.UNSURE, 5, 99, 2);
         ControllerHarness next =
                 new ControllerHarness(ControllerHarness.SETTINGS, disk, new ControllerHarness.Engine());
+        next.stored(98, 99);
         next.settle();
         next.pass(Duration.ofMinutes(10));
         next.served(480);
         assertThat(next.takeLog()).isEmpty();
         next.served(0);
         assertThat(next.takeLog()).containsExactly("write RELEASED 99 for 5");
+    }
+
+    /** Also where others pin so much that the engine's count at rest says nothing. */
+    @Test
+    void start_unsureUnpinOfABlockThatIsNotThere_isOver() throws IOException {
+        ControllerHarness.Disk disk = new ControllerHarness.Disk();
+        disk.append(Step.UNSURE, 5, 99, 2);
+        ControllerHarness next =
+                new ControllerHarness(ControllerHarness.SETTINGS, disk, new ControllerHarness.Engine());
+        next.stored(1, 2);
+        next.settle();
+        next.served(480);
+        assertThat(next.takeLog()).containsExactly("write RELEASED 99 for 5");
+        next.stored(98, 99);
+        assertThat(next.hold(Duration.ofMinutes(5), 98, 99).state()).isEqualTo(HoldState.HELD);
     }
 
     @Test

@@ -71,7 +71,7 @@ public final class EngineCalls {
         this.lock = lock;
         this.watch = watch;
         this.ledger = ledger;
-        this.inherited = ledger.outstanding().stream().map(PinKey::of).collect(Collectors.toCollection(HashSet::new));
+        this.inherited = new HashSet<>(open());
     }
 
     /** The backend for the controller's use: its calls are remembered here. */
@@ -93,6 +93,28 @@ public final class EngineCalls {
 
     synchronized Optional<Call> last(PinKey key) {
         return Optional.ofNullable(last.get(key));
+    }
+
+    /** Returns why the engine did not take back what the ledger still lists; absent where no unpin of that has failed. */
+    Optional<String> unpinFailure() {
+        Set<PinKey> open = open();
+        synchronized (this) {
+            return last.entrySet().stream()
+                    .filter(each -> open.contains(each.getKey()))
+                    .map(Map.Entry::getValue)
+                    .filter(call -> call.kind() == Call.Kind.UNPIN)
+                    .map(Call::outcome)
+                    .filter(outcome -> outcome.isDone() && !outcome.isCompletedExceptionally())
+                    .map(CompletableFuture::join)
+                    .filter(outcome ->
+                            outcome.kind() != Outcome.Kind.ACCEPTED && outcome.kind() != Outcome.Kind.MISSING)
+                    .map(Outcome::reason)
+                    .findFirst();
+        }
+    }
+
+    private Set<PinKey> open() {
+        return ledger.outstanding().stream().map(PinKey::of).collect(Collectors.toSet());
     }
 
     /** Of a pin that nothing was asked of: whether an earlier process wrote of it; else it was never sent. */
@@ -155,7 +177,7 @@ public final class EngineCalls {
     /** What the ledger has closed needs no memory; done now and then, since it looks at all of it. */
     private void prune() {
         if (last.size() > PRUNE_ABOVE) {
-            Set<PinKey> open = ledger.outstanding().stream().map(PinKey::of).collect(Collectors.toSet());
+            Set<PinKey> open = open();
             last.entrySet().removeIf(each -> each.getValue().outcome().isDone() && !open.contains(each.getKey()));
         }
     }

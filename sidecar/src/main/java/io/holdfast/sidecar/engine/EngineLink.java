@@ -76,6 +76,7 @@ public final class EngineLink implements AutoCloseable {
     private final Backend backend;
     private final EngineNews news;
     private final PinLog log;
+    private final EngineCalls calls;
     private final Controller controller;
     private final EmergencyRelease emergency;
     private final LedgerBinding binding;
@@ -123,7 +124,7 @@ public final class EngineLink implements AutoCloseable {
         this.log = new PinLog(config.id(), ledger, this::blockTokens, this::hold, news);
         RandomGenerator random = new SplittableRandom();
         this.lock = new EngineLock(Path.of(System.getProperty("java.io.tmpdir")), this::identity, shared.clock());
-        EngineCalls calls = new EngineCalls(ledger, lock, new CallMeter(config.id(), shared.registry(), log));
+        this.calls = new EngineCalls(ledger, lock, new CallMeter(config.id(), shared.registry(), log));
         Backends backends = BackendRegistry.of(
                 config,
                 ledger,
@@ -531,6 +532,17 @@ public final class EngineLink implements AutoCloseable {
     /** Lets go of everything because the process ends. */
     public CompletionStage<Released> letGo() {
         return answered(() -> controller.letGo("the sidecar shuts down"), emergency::releaseAll);
+    }
+
+    /** Returns why the engine has not let go of what it was asked to, as far as that is known. */
+    public String whyNotReleased() {
+        return calls.unpinFailure()
+                .or(report::silence)
+                .or(() -> holds().stream()
+                        .filter(hold -> hold.state() == HoldState.EXPIRING)
+                        .map(HoldView::reason)
+                        .findFirst())
+                .orElse("it has not answered yet");
     }
 
     /** Holds nothing new and keeps what is held, before {@link #resume}; answered with whether it was not paused before. */

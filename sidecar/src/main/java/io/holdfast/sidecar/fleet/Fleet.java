@@ -51,6 +51,8 @@ final class Fleet {
     private static final int WRITE_SECONDS = 3;
     private static final int RESOLVE_SECONDS = 2;
     private static final long NO_TIMER = -1;
+    private static final String WHERE_PINS_ARE =
+            "if that engine has ended, its pins ended with it, else the next start releases them from the ledger";
 
     private record Member(EngineLink link, ExecutorService executor, long timer) {}
 
@@ -254,7 +256,7 @@ final class Fleet {
         List<EngineLink> missed = links.values().stream()
                 .filter(link -> thread.missed(link.controller()))
                 .toList();
-        boolean _ = missed.isEmpty() || letGo(missed);
+        List<EngineLink> _ = letGo(missed);
         List<String> problems = new ArrayList<>();
         List<EngineLink> ready = new ArrayList<>();
         for (EngineLink link : missed) {
@@ -326,7 +328,7 @@ final class Fleet {
         }
         List<String> problems = new ArrayList<>();
         going.forEach(link -> Optional.ofNullable(members.get(link.id())).ifPresent(this::cancel));
-        boolean answered = letGo(going);
+        List<EngineLink> unanswered = letGo(going);
         for (EngineLink link : going) {
             links.remove(link.id());
             link.leave();
@@ -335,11 +337,12 @@ final class Fleet {
             metrics.forget(link.id());
             int left = link.outstanding();
             if (left > 0 && !link.endsByItself()) {
-                problems.add(
-                        (answered ? "" : "engine " + link.id() + " did not answer within " + RELEASE_SECONDS + " s; ")
-                                + left + " pins of engine " + link.id() + " are still listed in its ledger in "
-                                + stateDirectory
-                                + ": holdfast ledger release releases them, or the next start with this engine does");
+                problems.add((unanswered.contains(link)
+                                ? "engine " + link.id() + " did not answer within " + RELEASE_SECONDS + " s; "
+                                : "")
+                        + left + " pins of engine " + link.id() + " are still listed in its ledger in "
+                        + stateDirectory
+                        + ": holdfast ledger release releases them, or the next start with this engine does");
             }
         }
         return problems;
@@ -348,10 +351,16 @@ final class Fleet {
     /** Lets go of all that all engines hold, for a bounded time. */
     void letGo() {
         List<EngineLink> all = List.copyOf(links.values());
-        if (!letGo(all)) {
-            LOG.warn(
-                    "Not every pin was released within {} s; the ledger keeps the rest for the next start.",
-                    RELEASE_SECONDS);
+        for (EngineLink engine : letGo(all)) {
+            if (engine.outstanding() > 0) {
+                LOG.warn(
+                        "Engine {} has not answered every unpin within {} s, and {} not released ({}); {}.",
+                        engine.id(),
+                        RELEASE_SECONDS,
+                        engine.outstanding() == 1 ? "1 pin is" : engine.outstanding() + " pins are",
+                        engine.whyNotReleased(),
+                        WHERE_PINS_ARE);
+            }
         }
     }
 
@@ -368,48 +377,54 @@ final class Fleet {
         }
     }
 
-    /** Whether all of them answered in time, if need be without their controllers. */
-    private boolean letGo(List<EngineLink> all) {
-        if (letGoOnce(all)) {
-            return true;
-        }
+    /** Lets go of what these engines hold, if need be without their controllers; returns those that did not answer in time. */
+    private List<EngineLink> letGo(List<EngineLink> all) {
+        List<EngineLink> unanswered = letGoOnce(all);
         // Whose controller does not come round is let go of without it.
         boolean hangs = thread.lagNanos() > TimeUnit.SECONDS.toNanos(RELEASE_SECONDS) / 2.0;
-        if (hangs) {
-            all.forEach(engine -> engine.failed("the event thread hangs while the sidecar ends"));
+        if (unanswered.isEmpty() || !hangs) {
+            return unanswered;
         }
-        return hangs && letGoOnce(all);
+        all.forEach(engine -> engine.failed("the event thread hangs while the sidecar ends"));
+        return letGoOnce(all);
     }
 
-    private static boolean letGoOnce(List<EngineLink> all) {
-        CompletableFuture<?>[] releases = all.stream()
-                .map(engine -> engine.letGo()
-                        .thenAccept(done -> {
-                            if (done.pending() > 0 && engine.endsByItself()) {
-                                LOG.info(
-                                        "Engine {}: the pins of {} holds end automatically when their time has"
-                                                + " run out.",
-                                        engine.id(),
-                                        done.pending());
-                            } else if (done.pending() > 0) {
-                                LOG.warn(
-                                        "Engine {} did not release {} holds; the ledger keeps them for the next start.",
-                                        engine.id(),
-                                        done.pending());
-                            }
-                        })
-                        .toCompletableFuture())
-                .toArray(CompletableFuture<?>[]::new);
+    private static List<EngineLink> letGoOnce(List<EngineLink> all) {
+        Map<EngineLink, CompletableFuture<Void>> releases = new LinkedHashMap<>();
+        all.forEach(engine -> releases.put(
+                engine,
+                engine.letGo().thenAccept(done -> tell(engine, done.pending())).toCompletableFuture()));
         try {
-            CompletableFuture.allOf(releases).get(RELEASE_SECONDS, TimeUnit.SECONDS);
+            CompletableFuture.allOf(releases.values().toArray(CompletableFuture<?>[]::new))
+                    .get(RELEASE_SECONDS, TimeUnit.SECONDS);
         } catch (TimeoutException e) {
-            return false;
+            return all.stream()
+                    .filter(engine -> {
+                        CompletableFuture<Void> release = releases.get(engine);
+                        return release != null && !release.isDone();
+                    })
+                    .toList();
         } catch (ExecutionException e) {
             LOG.warn("Letting go failed; the ledger keeps the rest for the next start.", e.getCause());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
-        return true;
+        return List.of();
+    }
+
+    /** Tells of holds that an engine was asked to release and did not. */
+    private static void tell(EngineLink engine, int pending) {
+        String holds = pending == 1 ? "1 hold" : pending + " holds";
+        if (pending > 0 && engine.endsByItself()) {
+            LOG.info("Engine {}: the pins of {} end automatically when their time has run out.", engine.id(), holds);
+        } else if (pending > 0) {
+            LOG.warn(
+                    "Engine {} did not release {} ({}); {}.",
+                    engine.id(),
+                    holds,
+                    engine.whyNotReleased(),
+                    WHERE_PINS_ARE);
+        }
     }
 
     /** Asks the engines for nothing any more. */
