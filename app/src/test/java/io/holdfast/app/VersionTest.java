@@ -21,13 +21,14 @@ class VersionTest {
     private static final Pattern OWN =
             Pattern.compile("<groupId>io\\.holdfast</groupId>\\s*<artifactId>[^<]+</artifactId>\\s*<version>([^<$]+)<");
 
+    private static final Pattern MODULE = Pattern.compile("<module>([^<]+)</module>");
     private static final Pattern API = Pattern.compile("(?m)^  version: (\\S+)$");
 
     @Test
     void everyPlaceThatNamesTheVersion_namesTheSame() throws IOException {
         Map<String, String> found = new TreeMap<>();
         for (Path pom : poms()) {
-            found.put(ROOT.relativize(pom).toString(), first(OWN, pom));
+            found.put(pom.toString(), first(OWN, pom));
         }
         Path api = ROOT.resolve("sidecar/src/main/resources/io/holdfast/sidecar/http/openapi.yaml");
         found.put("openapi.yaml", first(API, api));
@@ -41,12 +42,12 @@ class VersionTest {
     }
 
     private static List<Path> poms() throws IOException {
-        try (Stream<Path> all = Files.find(
-                ROOT,
-                3,
-                (path, attributes) -> attributes.isRegularFile() && path.endsWith("pom.xml"))) {
-            return all.filter(path -> !path.toString().contains("target")).sorted().toList();
-        }
+        String root = Files.readString(ROOT.resolve("pom.xml"));
+        return Stream.concat(
+                        Stream.of(".", "examples/standalone"),
+                        MODULE.matcher(root).results().map(module -> module.group(1)))
+                .map(module -> ROOT.resolve(module).resolve("pom.xml").normalize())
+                .toList();
     }
 
     private static String first(Pattern pattern, Path file) throws IOException {
