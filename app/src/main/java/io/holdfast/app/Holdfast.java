@@ -41,7 +41,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
         description = "Keeps the prefixes worth keeping in an inference server's KV cache, and proves that it helped.",
         mixinStandardHelpOptions = true,
         scope = ScopeType.INHERIT,
-        version = "holdfast 0.1.0",
+        version = "holdfast 0.2.0",
         synopsisSubcommandLabel = "COMMAND",
         footer = {
             "",

@@ -193,7 +193,7 @@ class FrontDoorTest {
     @CsvSource({"-V", "--version"})
     void version_isOneLine(String option) {
         assertThat(CommandRun.by(option))
-                .isEqualTo(new CommandRun(ExitCode.OK, "holdfast 0.1.0" + System.lineSeparator(), ""));
+                .isEqualTo(new CommandRun(ExitCode.OK, "holdfast 0.2.0" + System.lineSeparator(), ""));
     }
 
     @Test

@@ -12,7 +12,7 @@ import java.util.Optional;
  * @param id path-like and stable within a suite, as {@code b2/warm/streaming/1024tok/pass1}
  * @param workload its name, for people
  * @param workloadId SHA-256 over all that was requested; absent where another tool measured and did not report it
- * @param source what measured it, as {@code holdfast 0.1.0} or {@code vllm bench serve}
+ * @param source what measured it, as {@code holdfast 0.2.0} or {@code vllm bench serve}
  * @param settings of the server and of the load, by name, as {@code concurrency} or {@code variant}
  * @param requests all that were planned to be sent
  * @param failures number of requests that were not answered well, by message

@@ -16,7 +16,9 @@ import java.util.regex.Pattern;
  * so that it is never half a record.
  */
 public final class LimitFile {
-    private static final Pattern FORM = Pattern.compile("holdfast limit 1\\n"
+    private static final int VERSION = 1;
+    private static final Pattern HEAD = Pattern.compile("holdfast limit ([0-9]{1,9})\\n");
+    private static final Pattern FORM = Pattern.compile("holdfast limit " + VERSION + "\\n"
             + "startup ([0-9]{1,18})\\n"
             + "from ([0-9]{1,18})\\n"
             + "to ([0-9]{1,18})\\n"
@@ -39,8 +41,16 @@ public final class LimitFile {
         if (!Files.exists(file)) {
             return Optional.empty();
         }
-        Matcher written = FORM.matcher(Files.readString(file, StandardCharsets.ISO_8859_1));
+        String text = Files.readString(file, StandardCharsets.ISO_8859_1);
+        Matcher written = FORM.matcher(text);
         if (!written.matches()) {
+            Matcher head = HEAD.matcher(text);
+            if (head.lookingAt() && Integer.parseInt(head.group(1)) > VERSION) {
+                throw new IOException("The ledger of limits " + file + " was written by a newer Holdfast (version "
+                        + head.group(1) + ", known here up to " + VERSION + "), so that the limit is left as it is:"
+                        + " start that version, or delete the file when the limit is as you want it and start the"
+                        + " sidecar again.");
+            }
             throw new IOException("The ledger of limits " + file
                     + " cannot be read, so that the limit is left as it is: delete the file when the limit is as you"
                     + " want it, and start the sidecar again.");
@@ -60,7 +70,8 @@ public final class LimitFile {
      * @throws IOException with one sentence, when it is not on the disk; then the move must not be made
      */
     public void write(LimitRecord move) throws IOException {
-        String text = "holdfast limit 1\nstartup " + move.startupBytes() + "\nfrom " + move.from() + "\nto " + move.to()
+        String text = "holdfast limit " + VERSION + "\nstartup " + move.startupBytes() + "\nfrom " + move.from()
+                + "\nto " + move.to()
                 + "\nrequested "
                 + (move.requested().isPresent() ? Long.toString(move.requested().getAsLong()) : "none") + "\n";
         try {
