@@ -115,7 +115,8 @@ public final class Holdfast implements Runnable {
             return List.of();
         }
         return COMMANDS.stream()
-                .filter(command -> words.indexOf(command.getAnnotation(Command.class).name()) == 0)
+                .filter(command ->
+                        words.indexOf(command.getAnnotation(Command.class).name()) == 0)
                 .findFirst()
                 .<List<Class<?>>>map(List::of)
                 .orElse(COMMANDS);
