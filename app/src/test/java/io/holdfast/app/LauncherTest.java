@@ -61,6 +61,10 @@ class LauncherTest {
         script("jdk/bin/java", "#!/bin/sh\necho started\n");
         script("mvnw", MAVEN);
         script("holdfast", Files.readString(Path.of("..", "holdfast")));
+        Path options = Files.createDirectories(home.resolve("app/src/main/jvm"));
+        for (String file : List.of("common.options", "sidecar.options")) {
+            Files.copy(Path.of("src/main/jvm", file), options.resolve(file));
+        }
         for (String tool : TOOLS.split(" ", -1)) {
             Files.createSymbolicLink(home.resolve("tools").resolve(tool), onPath(tool));
         }

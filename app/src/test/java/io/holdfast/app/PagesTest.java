@@ -106,7 +106,13 @@ final class PagesTest {
 
     private static List<Path> pages() throws IOException {
         List<Path> pages = new ArrayList<>(docs());
-        for (String page : List.of("README.md", "CONTRIBUTING.md", "SECURITY.md", "RELEASING.md", "THIRD-PARTY.md", "benchmarks/README.md")) {
+        for (String page : List.of(
+                "README.md",
+                "CONTRIBUTING.md",
+                "SECURITY.md",
+                "RELEASING.md",
+                "THIRD-PARTY.md",
+                "benchmarks/README.md")) {
             pages.add(ROOT.resolve(page));
         }
         pages.add(DOCS.resolve("runs").resolve("h200").resolve("README.md"));
