@@ -25,7 +25,7 @@ class LicencesTest {
     private static JsonNode bill() throws IOException {
         Path file = ROOT.resolve("app/target/holdfast-app-tested.cdx.json");
         assertThat(file)
-                .as("the bill of materials; './mvnw -pl app -am test-compile' makes it")
+                .as("the bill of materials; './mvnw -pl app -am test-compile' makes it, but not with -o")
                 .exists();
         return JSON.readTree(file.toFile());
     }
