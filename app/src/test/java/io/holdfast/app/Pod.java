@@ -331,7 +331,7 @@ final class Pod implements AutoCloseable {
                         && seen.path("pins").path("unsure").asInt(-1) == 0);
     }
 
-    /** What the ledger lists, by the command that shows it. */
+    /** Returns the ledger's list, as the command that shows it prints it. */
     JsonNode ledger() {
         CommandRun shown = CommandRun.by("ledger", "show", "--json", "--state-directory", state.toString());
         try {

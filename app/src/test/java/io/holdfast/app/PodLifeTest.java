@@ -94,7 +94,7 @@ class PodLifeTest {
         }
     }
 
-    /** By a listening socket that takes no connection: what is sent there is swallowed, as by a machine that is gone. */
+    /** Plays a machine that is gone by a socket that takes no connection, so that packets are swallowed. */
     @Test
     void podWhoseEngineSwallowsWhatItIsSent_endsByItself() throws Exception {
         Vertx vertx = Vertx.vertx();

@@ -41,7 +41,7 @@ final class PodOrder {
     private final List<String> told = new ArrayList<>();
     /** Prefixes for which a hold may have been requested. */
     private final Set<Integer> wished = new TreeSet<>();
-    /** Those whose request was taken, and is to outlive whatever comes. */
+    /** Holds whose request was accepted, which must outlive whatever comes. */
     private final Set<Integer> taken = new ConcurrentSkipListSet<>();
 
     private final List<CompletableFuture<Void>> requests = new ArrayList<>();
@@ -50,7 +50,7 @@ final class PodOrder {
     private int leftByKills;
 
     /**
-     * What was seen of an order, for a report.
+     * Report of one order.
      *
      * @param left pins that killed sidecars left in the ledger
      */

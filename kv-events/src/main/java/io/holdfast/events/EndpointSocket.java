@@ -163,8 +163,8 @@ final class EndpointSocket implements BatchSequencer.ReplayRequester {
     }
 
     /**
-     * What the subscription has read since the last call, of messages that are not whole too, as a share of what may gather
-     * without holding the publisher back.
+     * Returns the bytes that the subscription has read since the last call, those of messages that are not whole among
+     * them, as a share of what may gather without holding the publisher back.
      */
     double takeFill() {
         return subscriber.takeFill();

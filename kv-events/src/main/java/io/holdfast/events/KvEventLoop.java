@@ -57,7 +57,7 @@ public final class KvEventLoop implements AutoCloseable {
     private boolean applied;
     private long beganAt;
     private long paceNanos = Long.MAX_VALUE;
-    /** What the fullest socket had since the last round that left nothing behind, as a share of what may gather. */
+    /** Bytes of the fullest socket since the last round that left nothing behind, as a share of what may gather. */
     private double gathered;
 
     private boolean closed;

@@ -167,7 +167,7 @@ final class PeerSocket implements AutoCloseable {
         return connections;
     }
 
-    /** Bytes that were read since the last call, as a share of what may gather without holding the publisher back. */
+    /** Returns the bytes that were read since the last call, as a share of what may gather without holding the publisher back. */
     double takeFill() {
         double fill = (double) readBytes / roomBytes;
         readBytes = 0;
