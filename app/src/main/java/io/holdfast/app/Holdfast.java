@@ -25,6 +25,7 @@ import java.net.URISyntaxException;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.IFactory;
@@ -80,23 +81,37 @@ public final class Holdfast implements Runnable {
     }
 
     static int run(String[] args, PrintStream out, PrintStream err) {
-        return run(args, out, err, CommandLine.defaultFactory());
+        Optional<SidecarCommand> usual = SidecarCommand.usual(List.of(args), printed(out));
+        return usual.isPresent()
+                ? called(usual.get(), printed(err))
+                : run(args, out, err, CommandLine.defaultFactory());
     }
 
     /** With subcommands from this factory. */
     public static int run(String[] args, PrintStream out, PrintStream err, IFactory factory) {
         CommandLine command = commandLine(factory, meant(args));
-        command.setOut(new PrintWriter(out, true, StandardCharsets.UTF_8));
-        command.setErr(new PrintWriter(err, true, StandardCharsets.UTF_8));
+        PrintWriter complained = printed(err);
+        command.setOut(printed(out));
+        command.setErr(complained);
         command.setParameterExceptionHandler((fault, arguments) -> refuse(fault));
-        command.setExecutionExceptionHandler((fault, line, parsed) -> explain(fault, line));
+        command.setExecutionExceptionHandler((fault, line, parsed) -> explain(fault, complained));
         command.setExitCodeExceptionMapper(fault -> ExitCode.INTERNAL_ERROR);
+        return called(() -> command.execute(FormerNames.replaced(command, args)), complained);
+    }
+
+    private static PrintWriter printed(PrintStream stream) {
+        return new PrintWriter(stream, true, StandardCharsets.UTF_8);
+    }
+
+    private static int called(Callable<Integer> command, PrintWriter err) {
         try {
-            return command.execute(FormerNames.replaced(command, args));
+            return command.call();
+        } catch (Exception e) {
+            return explain(e, err);
         } catch (OutOfMemoryError e) {
             throw e;
         } catch (Error e) {
-            return internalError(e, command.getErr());
+            return internalError(e, err);
         }
     }
 
@@ -169,17 +184,17 @@ public final class Holdfast implements Runnable {
     }
 
     /** One sentence for what went wrong while running; a stack trace only for whoever asks for it. */
-    private static int explain(Exception fault, CommandLine line) {
+    private static int explain(Exception fault, PrintWriter err) {
         boolean mendable = fault instanceof CommandException
                 || fault instanceof ConfigException
                 || fault instanceof SidecarException
                 || fault instanceof EmulatorException
                 || fault instanceof LoadTestException;
         if (mendable) {
-            line.getErr().println("holdfast: " + ErrorText.of(fault.getMessage(), "."));
+            err.println("holdfast: " + ErrorText.of(fault.getMessage(), "."));
             return ExitCode.BAD_INPUT;
         }
-        return internalError(fault, line.getErr());
+        return internalError(fault, err);
     }
 
     private static int internalError(Throwable fault, PrintWriter err) {

@@ -18,9 +18,12 @@ import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -54,8 +57,11 @@ public final class SidecarCommand implements Callable<Integer> {
     private static final String API_KEY = "engines.main.apiKeyEnv=";
     private static final Logger LOG = LoggerFactory.getLogger(LogSetup.ALWAYS);
 
+    /** Set by the parser; {@link #usual} does without. */
     @Spec
-    private CommandSpec spec = CommandSpec.create();
+    private @Nullable CommandSpec spec;
+
+    private @Nullable PrintWriter usualOut;
 
     @Option(
             names = "--config",
@@ -144,9 +150,60 @@ public final class SidecarCommand implements Callable<Integer> {
 
     SidecarCommand() {}
 
+    /**
+     * A sidecar of the words that it is usually started with, read without the parser; empty where there is any other word, or
+     * a doubt, about which the parser has the say. The parser's 171 classes are of Java 5, which no AOT cache takes: they cost a
+     * quarter of a start.
+     */
+    public static Optional<SidecarCommand> usual(List<String> words, PrintWriter out) {
+        SidecarCommand command = new SidecarCommand();
+        command.usualOut = out;
+        if (words.isEmpty() || !words.getFirst().equals("sidecar")) {
+            return Optional.empty();
+        }
+        Set<String> seen = new HashSet<>();
+        for (int at = 1; at < words.size(); at++) {
+            int sign = words.get(at).indexOf('=');
+            String name = sign < 0 ? words.get(at) : words.get(at).substring(0, sign);
+            String value;
+            if (sign >= 0) {
+                value = words.get(at).substring(sign + 1);
+            } else if (++at < words.size()) {
+                value = words.get(at);
+            } else {
+                return Optional.empty();
+            }
+            boolean again = !seen.add(name) && !name.equals("--set");
+            if (again || value.isEmpty() || "-@\"'".indexOf(value.charAt(0)) >= 0 || !command.takes(name, value)) {
+                return Optional.empty();
+            }
+        }
+        return Optional.of(command);
+    }
+
+    private boolean takes(String name, String value) {
+        switch (name) {
+            case "--config" -> config = Path.of(value);
+            case "--set" -> settings.add(value);
+            case "--engine" -> engine = value;
+            case "--port" -> port = value;
+            case "--state-directory" -> stateDirectory = value;
+            default -> {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private PrintWriter out() {
+        return usualOut != null
+                ? usualOut
+                : Objects.requireNonNull(spec, "spec").commandLine().getOut();
+    }
+
     @Override
     public Integer call() throws InterruptedException {
-        PrintWriter out = spec.commandLine().getOut();
+        PrintWriter out = out();
         if (printExample || printKeys) {
             out.print(printExample ? SidecarConfig.example() : SidecarConfig.reference());
             out.flush();
@@ -167,16 +224,18 @@ public final class SidecarCommand implements Callable<Integer> {
             out.println(file().map(Path::toString).orElse("The configuration") + " is valid.");
             return ExitCode.OK;
         }
-        boolean recognised = engine == null || recogniser.family().isPresent();
-        EffectiveConfig effective = sources.read();
         if (printConfig) {
-            out.print(effective.yaml());
+            recognised();
+            out.print(sources.read().yaml());
             out.flush();
             return ExitCode.OK;
         }
         PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+        // While the engine is asked.
         Vertx vertx = Sidecar.instrumented(registry);
         try (UntilStopped stop = new UntilStopped()) {
+            boolean recognised = recognised();
+            EffectiveConfig effective = sources.read();
             // What has not begun to serve reads its configuration when it does.
             HangUp.handle(() -> {});
             Follower follower =
@@ -190,6 +249,11 @@ public final class SidecarCommand implements Callable<Integer> {
             vertx.close().await();
         }
         return ExitCode.OK;
+    }
+
+    /** Whether it is known what the engine is, after a moment for its answer. */
+    private boolean recognised() throws InterruptedException {
+        return engine == null || recogniser.within(ASKS_FIRST).isPresent();
     }
 
     /** Absent when the process was told to stop before it could. */
@@ -245,8 +309,8 @@ public final class SidecarCommand implements Callable<Integer> {
     }
 
     private void say(String line) {
-        spec.commandLine().getOut().println(line);
-        spec.commandLine().getOut().flush();
+        out().println(line);
+        out().flush();
     }
 
     private Optional<Path> file() {
@@ -254,7 +318,7 @@ public final class SidecarCommand implements Callable<Integer> {
                 .or(() -> Optional.ofNullable(System.getenv("HOLDFAST_CONFIG")).map(Path::of));
     }
 
-    private ConfigSources sources(Map<String, String> environment) throws InterruptedException {
+    private ConfigSources sources(Map<String, String> environment) {
         List<Setting> flags = new ArrayList<>();
         if (engine != null) {
             flags.add(new Setting("--engine", "engines.main.url", engine));
@@ -273,7 +337,7 @@ public final class SidecarCommand implements Callable<Integer> {
     }
 
     /** Asks the engine for what a URL alone leaves open, as doctor does; takes it for an SGLang until it answers. */
-    private ConfigSources whatItIs(ConfigSources sources, EngineTarget target) throws InterruptedException {
+    private ConfigSources whatItIs(ConfigSources sources, EngineTarget target) {
         if (engineType != null) {
             recogniser = Recogniser.of(engineType);
         } else if (!checkOnly) {
@@ -285,7 +349,6 @@ public final class SidecarCommand implements Callable<Integer> {
                     target.withApiKeyEnv(key)::recognised,
                     ASKS_EACH,
                     Thread.ofPlatform().name("holdfast-recogniser").daemon().factory());
-            Optional<String> _ = recogniser.within(ASKS_FIRST);
         }
         return sources.withDefaults(() -> {
             String known = recogniser.family().orElse(ASSUMED);
@@ -320,7 +383,7 @@ public final class SidecarCommand implements Callable<Integer> {
                 lines.forEach(LOG::info);
             }
             case TERMINAL -> {
-                PrintWriter out = spec.commandLine().getOut();
+                PrintWriter out = out();
                 out.println(lines.isEmpty() ? what : what.replaceFirst("\\.$", "") + ":");
                 lines.forEach(line -> out.println("  " + line));
             }

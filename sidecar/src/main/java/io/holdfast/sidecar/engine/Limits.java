@@ -67,12 +67,13 @@ public final class Limits implements AutoCloseable {
 
     private final Map<EngineLimit, String> logged = new LinkedHashMap<>();
 
-    private Limits(LongSupplier clock) {
+    /** Linking a writer to the calls of the system takes a while, so only who has a segment to write gets one. */
+    private Limits(LongSupplier clock, boolean writes) {
         this.clock = clock;
         Optional<SegmentWriter> made = Optional.empty();
         Optional<String> why = Optional.empty();
         try {
-            made = Optional.of(new SegmentWriter(LockSupport::parkNanos));
+            made = writes ? Optional.of(new SegmentWriter(LockSupport::parkNanos)) : Optional.empty();
         } catch (UnsupportedOperationException | IllegalCallerException e) {
             why = Optional.of("A segment can be written on Linux alone: " + e.getMessage());
         }
@@ -82,7 +83,10 @@ public final class Limits implements AutoCloseable {
 
     /** Looks at the segments that the configuration names, from now on. */
     public static Limits follow(SidecarConfig config, LongSupplier clock, LedgerFiles files) {
-        Limits limits = new Limits(clock);
+        Limits limits = new Limits(
+                clock,
+                config.engines().stream()
+                        .anyMatch(engine -> engine.kvcachedSegment().isPresent()));
         Map<String, DevicePool> devices = new LinkedHashMap<>();
         config.devices()
                 .forEach(device -> devices.put(device.id(), new DevicePool(OptionalLong.of(device.budgetBytes()))));
