@@ -3,6 +3,7 @@ package io.holdfast.vllm;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.MissingNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.backend.Outcome.Kind;
@@ -21,6 +22,7 @@ import java.util.concurrent.CompletionStage;
  */
 public final class CompletionSender implements PrefixSender {
     private static final String COMPLETIONS = "/v1/completions";
+    private static final String TRANSFER = "kv_transfer_params";
     private static final String MODELS = ListedModel.PATH;
     private static final String MAYBE_DONE = " The engine may have carried it out all the same.";
     /** A request waits for its turn, behind those of users. */
@@ -35,28 +37,44 @@ public final class CompletionSender implements PrefixSender {
         this.http = http.waiting(QUEUE);
     }
 
+    /**
+     * Answer of the engine.
+     *
+     * @param transfer what its connector said; missing where it said nothing
+     */
+    record Answer(Outcome outcome, JsonNode transfer) {
+        private Answer(Outcome outcome) {
+            this(outcome, MissingNode.getInstance());
+        }
+    }
+
     @Override
     public CompletionStage<Outcome> send(int[] tokens) {
+        return ask(tokens, MissingNode.getInstance()).thenApply(Answer::outcome);
+    }
+
+    /** Sends a prefix with a message to the engine's connector. */
+    CompletionStage<Answer> ask(int[] tokens, JsonNode transfer) {
         return model.isPresent()
-                ? send(model.get(), tokens)
+                ? send(model.get(), tokens, transfer)
                 : http.get(MODELS).thenCompose(reply -> {
                     Optional<String> name = name(reply);
                     if (name.isEmpty()) {
-                        return CompletableFuture.completedFuture(new Outcome(
+                        return CompletableFuture.completedFuture(new Answer(new Outcome(
                                 Kind.NOT_SENT,
                                 switch (reply) {
                                     case Reply.NoAnswer lost -> lost.why();
                                     case Reply.Answer answer when answer.wantsKey() -> answer.wantedKey(MODELS);
                                     case Reply.Answer answer ->
                                         "The engine's " + MODELS + " names no model, and a request has to name it.";
-                                }));
+                                })));
                     }
                     model = name;
-                    return send(name.get(), tokens);
+                    return send(name.get(), tokens, transfer);
                 });
     }
 
-    private CompletionStage<Outcome> send(String name, int[] tokens) {
+    private CompletionStage<Answer> send(String name, int[] tokens, JsonNode transfer) {
         ObjectNode body = JsonNodeFactory.instance.objectNode();
         body.put("model", name);
         ArrayNode prompt = body.putArray("prompt");
@@ -64,7 +82,15 @@ public final class CompletionSender implements PrefixSender {
             prompt.add(token & 0xffff_ffffL);
         }
         body.put("max_tokens", 1).put("temperature", 0);
-        return http.post(COMPLETIONS, body.toString()).thenApply(reply -> outcome(reply, tokens.length));
+        if (transfer.isObject()) {
+            body.set(TRANSFER, transfer);
+        }
+        return http.post(COMPLETIONS, body.toString())
+                .thenApply(reply -> new Answer(
+                        outcome(reply, tokens.length),
+                        reply instanceof Reply.Answer answer
+                                ? answer.json().path(TRANSFER)
+                                : MissingNode.getInstance()));
     }
 
     private Outcome outcome(Reply reply, int tokens) {

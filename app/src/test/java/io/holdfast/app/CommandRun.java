@@ -39,8 +39,9 @@ public record CommandRun(int code, String out, String err) {
         assertThat(err.lines()).as("lines on the error stream").hasSize(1);
         assertThat(err.strip())
                 .startsWith("holdfast: ")
-                .endsWith(".")
+                .matches(".*[.?]")
                 .doesNotEndWith("..")
+                .doesNotEndWith("?.")
                 .doesNotContain("Exception")
                 .doesNotContain("\tat ")
                 .doesNotContain("internal error");

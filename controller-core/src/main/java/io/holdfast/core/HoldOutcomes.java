@@ -331,9 +331,14 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
                 new PinRequest(
                         command.holdId(),
                         nowNanos,
-                        backends.chosen().traits().fading()
+                        touches(backends.chosen().traits())
                                 ? own.beginTouch(command.prefix(), command.blocks())
                                 : own.begin(command.prefix(), command.blocks())));
+    }
+
+    /** Returns true if the prefix is sent with one token more, so that all of it is found. */
+    private static boolean touches(BackendTraits traits) {
+        return traits.fading() || traits.endsInTime();
     }
 
     @Override
@@ -403,7 +408,7 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
                     hold.waiting(
                             // A request that may be in the engine's queue still is not followed by another at once.
                             nowNanos + (sendsPrefixes() ? AFTER_PRESSURE_NANOS : PIN_AGAIN_NANOS),
-                            backends.chosen().traits().endsInTime()
+                            backends.chosen().traits().onlyRunsOut()
                                     ? "no clear answer to the pin, which is tried again: " + outcome.reason()
                                     : "no clear answer to the pin, so it is taken back before it is tried again: "
                                             + outcome.reason());
@@ -430,7 +435,7 @@ final class HoldOutcomes implements Pins.Results, KeepWarm.Decisions {
     }
 
     private Hold clipped(Hold hold, Outcome outcome, BackendTraits traits) {
-        return traits.endsInTime()
+        return traits.onlyRunsOut()
                 ? hold.waiting(
                         nowNanos + Math.max(traits.endsAfter().toNanos(), backOff(hold.id())),
                         "pinned otherwise than asked, and tried again when that has run out: " + outcome.reason())

@@ -130,7 +130,8 @@ class ReleasesTest {
                         Optional.of(release.replay()),
                         said.topic(),
                         said.kvcachedSegment(),
-                        said.apiKeyEnv())
+                        said.apiKeyEnv(),
+                        Optional.empty())
                 : said;
     }
 

@@ -44,6 +44,12 @@ public final class EngineOptions {
             description = "Environment variable with the engine's key (default: no key is sent).")
     private @Nullable String apiKeyEnv;
 
+    @Option(
+            names = "--connector-secret-env",
+            paramLabel = "VARIABLE",
+            description = "Environment variable with the secret of a vLLM's connector (default: it is not asked).")
+    private @Nullable String connectorSecretEnv;
+
     public EngineOptions() {}
 
     public String url() {
@@ -68,6 +74,7 @@ public final class EngineOptions {
                 Optional.ofNullable(replay),
                 Optional.ofNullable(topic),
                 kvcachedSegment,
-                Optional.ofNullable(apiKeyEnv));
+                Optional.ofNullable(apiKeyEnv),
+                Optional.ofNullable(connectorSecretEnv));
     }
 }

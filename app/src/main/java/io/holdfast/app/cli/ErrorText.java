@@ -10,6 +10,9 @@ public final class ErrorText {
     private static final Pattern THROWN =
             Pattern.compile("(?<![\\w/.])(?:[a-z]\\w*\\.)+[A-Z][\\w$]*(?:Exception|Error)(?:: )?");
 
+    /** All that Java says of a file that may not be used is its name, which the sentence has already. */
+    private static final Pattern DENIED = Pattern.compile("java\\.nio\\.file\\.AccessDeniedException: [^\\s)]+");
+
     private ErrorText() {}
 
     /**
@@ -23,7 +26,10 @@ public final class ErrorText {
                 .map(String::strip)
                 .filter(each -> !each.isEmpty())
                 .collect(Collectors.joining(" "));
-        String told = THROWN.matcher(line).replaceAll("").replace(" ()", "").strip();
-        return told.endsWith(".") ? told : told + end;
+        String told = THROWN.matcher(DENIED.matcher(line).replaceAll("permission is denied"))
+                .replaceAll("")
+                .replace(" ()", "")
+                .strip();
+        return told.endsWith(".") || told.endsWith("?") ? told : told + end;
     }
 }

@@ -50,6 +50,8 @@ public final class SidecarCommand implements Callable<Integer> {
     private static final Duration ASKS_EACH = Duration.ofSeconds(2);
     /** Time that an engine beside which this starts has to say what it is; a probe of this process waits as long. */
     private static final Duration ASKS_FIRST = Duration.ofSeconds(1);
+    /** The same for somebody who only looks, and whom nothing probes. */
+    private static final Duration ASKS_WHO_WAITS = Duration.ofSeconds(5);
 
     private static final Duration LOOKS_EACH = Duration.ofMillis(250);
     private static final Duration TRIMS_EACH = Duration.ofMinutes(1);
@@ -225,7 +227,7 @@ public final class SidecarCommand implements Callable<Integer> {
             return ExitCode.OK;
         }
         if (printConfig) {
-            recognised();
+            recognised(ASKS_WHO_WAITS);
             out.print(sources.read().yaml());
             out.flush();
             return ExitCode.OK;
@@ -234,7 +236,7 @@ public final class SidecarCommand implements Callable<Integer> {
         // While the engine is asked.
         Vertx vertx = Sidecar.instrumented(registry);
         try (UntilStopped stop = new UntilStopped()) {
-            boolean recognised = recognised();
+            boolean recognised = recognised(ASKS_FIRST);
             EffectiveConfig effective = sources.read();
             // What has not begun to serve reads its configuration when it does.
             HangUp.handle(() -> {});
@@ -252,8 +254,8 @@ public final class SidecarCommand implements Callable<Integer> {
     }
 
     /** Whether it is known what the engine is, after a moment for its answer. */
-    private boolean recognised() throws InterruptedException {
-        return engine == null || recogniser.within(ASKS_FIRST).isPresent();
+    private boolean recognised(Duration most) throws InterruptedException {
+        return engine == null || recogniser.within(most).isPresent();
     }
 
     /** Absent when the process was told to stop before it could. */

@@ -102,6 +102,15 @@ public record BackendTraits(Set<Need> needs, Set<Quality> qualities, Duration re
         return new BackendTraits(timed.needs, timed.qualities, renewed, time);
     }
 
+    /**
+     * Returns these traits with pins that are renewed so often while they are needed, and end automatically so long
+     * after that; a call takes them back before, and does no harm a second time.
+     */
+    public BackendTraits leasedFor(Duration time, Duration renewed) {
+        BackendTraits timed = without(Quality.LASTING).withSilentRelease();
+        return new BackendTraits(timed.needs, timed.qualities, renewed, time);
+    }
+
     /** Returns these traits with tokens that go to the engine in a call, not in a request of the prefix. */
     public BackendTraits byCall() {
         return with(Quality.BY_CALL);
@@ -165,6 +174,11 @@ public record BackendTraits(Set<Need> needs, Set<Quality> qualities, Duration re
     /** Returns true if a pin that is not renewed ends at a known time. */
     public boolean endsInTime() {
         return endsAfter.isPositive();
+    }
+
+    /** Returns true if no call takes a pin back, and it ends when it is not renewed. */
+    public boolean onlyRunsOut() {
+        return endsInTime() && !releasable();
     }
 
     /** Returns true if what nobody needs is not pinned for ever. */

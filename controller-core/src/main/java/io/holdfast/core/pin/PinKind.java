@@ -18,16 +18,18 @@ abstract sealed class PinKind {
         private final PinKind soft = new Soft();
         private final PinKind staying;
         private final PinKind ending;
+        private final PinKind leased;
 
         Kinds(PinTable table, EngineCaches tree, Renewals<Pin> renewals) {
             staying = new Staying(table, tree);
             ending = new Ending(tree, renewals);
+            leased = new Leased(renewals);
         }
 
         /** Returns the kind of pins that have these traits. */
         PinKind of(BackendTraits traits) {
             if (traits.endsInTime()) {
-                return ending;
+                return traits.releasable() ? leased : ending;
             }
             if (!traits.releasable()) {
                 return staying;
@@ -41,8 +43,8 @@ abstract sealed class PinKind {
         return false;
     }
 
-    /** Returns true if its unpin may be sent again after one without a clear answer. */
-    boolean unpinsAgain() {
+    /** Returns true if its time has run out, whatever became of its unpin. */
+    boolean hasRunOut(Pin pin) {
         return false;
     }
 
@@ -102,10 +104,30 @@ abstract sealed class PinKind {
         boolean releasable() {
             return true;
         }
+    }
+
+    /** A pin under a name that nobody else has, which a call takes back, and which ends in time without one. */
+    static final class Leased extends PinKind {
+        private final Renewals<Pin> renewals;
+
+        Leased(Renewals<Pin> renewals) {
+            this.renewals = renewals;
+        }
 
         @Override
-        boolean unpinsAgain() {
+        boolean releasable() {
             return true;
+        }
+
+        @Override
+        boolean endsInTime() {
+            return true;
+        }
+
+        /** While an unpin is under way its answer is awaited: it comes, if only as a time-out. */
+        @Override
+        boolean hasRunOut(Pin pin) {
+            return pin.leaving() && pin.state != State.UNPINNING && !renewals.mayLast(pin);
         }
     }
 

@@ -77,10 +77,11 @@ public final class Pins {
      *
      * Pins that end in time
      * ---------------------
-     * Some pins end a known time after their last renewal or use, and cannot be taken back before. They are renewed
-     * while somebody needs them (Renewals); to release one is to renew it no more, and it is KEPT, and counts, until
-     * its time has surely run out. A process that ends renews nothing, so these need no ledger. Whoever wants the path
-     * again meanwhile takes the same pin up.
+     * Some pins end a known time after their last renewal. They are renewed while somebody needs them (Renewals). A
+     * process that ends renews nothing, so these need no ledger. Where a call takes them back they are unpinned like
+     * others, and gone when their time has run out, whatever became of the unpin. Where none does, a use prolongs them
+     * as well; to release one is to renew it no more, and it is KEPT, and counts, until its time has surely run out.
+     * Whoever wants the path again meanwhile takes the same pin up.
      *
      * Written ahead
      * -------------
@@ -183,6 +184,18 @@ public final class Pins {
         this.writer = ledger.writer(acting, onOwnThread);
         this.acting = new Acting(acting, onOwnThread);
         this.renewals = new Renewals<>(this.acting, turns, new Renewals.Then<>() {
+            @Override
+            public void calling(PinCommand command) {
+                if (backends.chosen().traits().sendsPrefix()) {
+                    results.calling(command);
+                }
+            }
+
+            @Override
+            public void called(PinCommand command, Outcome outcome) {
+                results.called(command, outcome);
+            }
+
             @Override
             public void renewed(Pin pin) {
                 List.copyOf(pin.holds.keySet()).forEach(results::renewed);
@@ -293,7 +306,7 @@ public final class Pins {
                 pin.kind.rest(pin, certainForNanos).ifPresent(rest -> shrink(pin, rest));
                 continue;
             }
-            if (pin.state == State.UNSURE && doubts.isGone(pin, certainForNanos)) {
+            if (pin.kind.hasRunOut(pin) || (pin.state == State.UNSURE && doubts.isGone(pin, certainForNanos))) {
                 gone(pin);
                 continue;
             }

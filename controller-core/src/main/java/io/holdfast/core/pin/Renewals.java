@@ -31,6 +31,12 @@ final class Renewals<P> {
 
     /** Receives the outcome. */
     interface Then<P> {
+        /** A call to renew it is about to be made. */
+        default void calling(PinCommand command) {}
+
+        /** It was answered. */
+        default void called(PinCommand command, Outcome outcome) {}
+
         /** It is pinned still. */
         void renewed(P pin);
 
@@ -89,6 +95,11 @@ final class Renewals<P> {
         }
     }
 
+    /** Returns true if the last call about it may keep it still. */
+    boolean mayLast(P pin) {
+        return nowNanos < mayLast.getOrDefault(pin, NEVER);
+    }
+
     /**
      * Returns how many blocks of its path a call or a use may keep still. A use prolongs what it passes. Where only the
      * beginning of a path is used on, the rest runs out before.
@@ -144,9 +155,13 @@ final class Renewals<P> {
         term.underWay = true;
         turns.take(() -> {
             if (term.needed) {
+                then.calling(term.command);
                 acting.call(
                         () -> term.backend.renew(term.command),
-                        outcome -> turns.over(() -> answered(pin, term, outcome, askedNanos)));
+                        outcome -> turns.over(() -> {
+                            then.called(term.command, outcome);
+                            answered(pin, term, outcome, askedNanos);
+                        }));
             } else {
                 turns.over(() ->
                         answered(pin, term, new Outcome(Outcome.Kind.NOT_SENT, "it is needed no more"), askedNanos));

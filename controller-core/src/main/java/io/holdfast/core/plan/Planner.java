@@ -474,7 +474,7 @@ public final class Planner {
     }
 
     private String whatStays() {
-        if (means.traits().endsInTime()) {
+        if (means.traits().onlyRunsOut()) {
             return "; what was held before cannot be released, so it counts until its time has run out";
         }
         return means.traits().releasable()

@@ -21,6 +21,7 @@ import io.holdfast.sidecar.config.Key.Change;
 import io.holdfast.sidecar.config.Key.Default;
 import io.holdfast.sidecar.config.Key.Reload;
 import io.holdfast.sidecar.config.Key.Unit;
+import io.holdfast.vllm.ConnectorBackend;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Path;
@@ -66,7 +67,9 @@ public record EngineConfig(
         Optional<String> topic,
 
         @Key("backend that holds; dry_run decides everything and sends nothing")
-        @Unit(value = "word", range = "docs/backends.md")
+        @Unit(
+                value = "word",
+                range = "auto, session_hold, pin_blocks, priority_touch, vllm_connector, keep_warm, dry_run")
         @Default(value = "auto", why = "takes the first that the engine can")
         String backend,
 
@@ -197,7 +200,11 @@ public record EngineConfig(
         Optional<String> apiKeyEnv,
 
         @Key("environment variable that has its key for pins") @Default(why = "apiKeyEnv's")
-        Optional<String> adminKeyEnv) {
+        Optional<String> adminKeyEnv,
+
+        @Key("vllm: environment variable that has the secret of Holdfast's connector in it")
+        @Default(why = "the connector is not asked")
+        Optional<String> connectorSecretEnv) {
     /** Advice for an address that is none. */
     static final String ADDRESS = "the address of the engine's HTTP server, such as http://127.0.0.1:30000,"
             + " without user, query or fragment";
@@ -223,7 +230,7 @@ public record EngineConfig(
                 PinBlocksBackend.NAME,
                 PriorityTouchBackend.NAME,
                 KeepWarmBackend.NAME),
-        VLLM("--max-model-len", KeepWarmBackend.NAME);
+        VLLM("--max-model-len", ConnectorBackend.NAME, KeepWarmBackend.NAME);
 
         private final String contextFlag;
 
@@ -454,7 +461,20 @@ public record EngineConfig(
         String keys = "engines." + id + ".";
         Map<String, String> _ = Secret.headers(environment, apiKeyEnv, keys + "apiKeyEnv");
         Map<String, String> _ = Secret.headers(environment, adminKeyEnv, keys + "adminKeyEnv");
+        Optional<Secret> _ = connectorSecret(environment);
         Object _ = http();
+    }
+
+    /**
+     * The secret that the engine's connector has as well; empty where no key names its variable.
+     *
+     * @throws IOException with one sentence, where it is missing
+     */
+    public Optional<Secret> connectorSecret(Map<String, String> environment) throws IOException {
+        return connectorSecretEnv.isPresent()
+                ? Optional.of(
+                        Secret.token(environment, connectorSecretEnv.get(), "engines." + id + ".connectorSecretEnv"))
+                : Optional.empty();
     }
 
     /** Tells whether everything is decided and nothing is sent. */

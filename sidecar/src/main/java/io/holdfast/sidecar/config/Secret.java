@@ -5,6 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Function;
 
 /** A secret from the environment. Only what needs its value gets it; a sentence about it names its variable. */
 public final class Secret {
@@ -61,6 +62,11 @@ public final class Secret {
         return variable.isEmpty()
                 ? Map.of()
                 : Map.of("Authorization", read(environment, variable.get(), key).bearer());
+    }
+
+    /** Passes its value to what needs it. */
+    public <T> T passedTo(Function<String, T> user) {
+        return user.apply(value);
     }
 
     String variable() {

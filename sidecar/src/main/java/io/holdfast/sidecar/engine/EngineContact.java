@@ -153,6 +153,15 @@ public final class EngineContact implements AutoCloseable {
         }
     }
 
+    /** The secret that its connector has as well, where one was named. */
+    Optional<Secret> connectorSecret() {
+        try {
+            return config.connectorSecret(System.getenv());
+        } catch (IOException e) {
+            throw new SidecarException(String.valueOf(e.getMessage()), e);
+        }
+    }
+
     private static void requireAnswer(Answers answers) {
         if (answers.given().isEmpty()) {
             throw new SidecarException((answers.info() instanceof Reply.NoAnswer none ? none.why() : "")

@@ -12,6 +12,7 @@ import io.holdfast.http.EngineVersion;
 import io.holdfast.http.PromptRenderer;
 import io.holdfast.sidecar.config.EngineConfig;
 import io.holdfast.sidecar.config.EngineConfig.EngineType;
+import io.holdfast.sidecar.config.Secret;
 import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.concurrent.CompletionStage;
@@ -68,11 +69,13 @@ public interface EngineFamily {
      * @param config what the operator decided about the engine
      * @param http with the key for requests
      * @param admin the same with the key for what only an administrator may do
+     * @param connectorSecret the secret that the engine's connector has as well
      */
     record BackendParts(
             EngineConfig config,
             EngineHttp http,
             EngineHttp admin,
+            Optional<Secret> connectorSecret,
             ScheduledExecutorService timer,
             LongSupplier clock,
             RandomGenerator random) {}

@@ -106,6 +106,7 @@ public final class EngineLink implements AutoCloseable {
             StrayLedgers strays,
             EngineHttp http,
             EngineHttp admin,
+            Optional<Secret> connectorSecret,
             Optional<EngineLimit> limit,
             EventThread thread,
             SharedServices shared)
@@ -128,7 +129,8 @@ public final class EngineLink implements AutoCloseable {
         Backends backends = BackendRegistry.of(
                 config,
                 ledger,
-                new EngineFamily.BackendParts(config, http, admin, shared.timer(), shared.clock(), random),
+                new EngineFamily.BackendParts(
+                        config, http, admin, connectorSecret, shared.timer(), shared.clock(), random),
                 calls::tracked);
         this.backend = backends.chosen();
         this.controller = new Controller(
@@ -206,6 +208,7 @@ public final class EngineLink implements AutoCloseable {
         Map<String, String> adminHeaders = config.adminKeyEnv().isPresent()
                 ? Secret.headers(System.getenv(), config.adminKeyEnv(), keys + "adminKeyEnv")
                 : headers;
+        Optional<Secret> connectorSecret = config.connectorSecret(System.getenv());
         FileLedgerStore store = FileLedgerStore.open(
                 stateDirectory,
                 config.id(),
@@ -235,6 +238,7 @@ public final class EngineLink implements AutoCloseable {
                     strays,
                     http,
                     http.withHeaders(adminHeaders),
+                    connectorSecret,
                     limit,
                     thread,
                     shared);

@@ -20,6 +20,7 @@ import java.util.Optional;
  * @param topic the topic it publishes under; absent: what it says, or any
  * @param kvcachedSegment the kvcached segment that is said to be its
  * @param apiKeyEnv the environment variable that has its key
+ * @param connectorSecretEnv the one that has the secret of its connector
  */
 public record EngineTarget(
         String url,
@@ -28,7 +29,8 @@ public record EngineTarget(
         Optional<String> replay,
         Optional<String> topic,
         Optional<String> kvcachedSegment,
-        Optional<String> apiKeyEnv) {
+        Optional<String> apiKeyEnv,
+        Optional<String> connectorSecretEnv) {
     /** An engine of which only its address is known. */
     public static EngineTarget of(URI url) {
         return named(url.toString());
@@ -38,6 +40,7 @@ public record EngineTarget(
     public static EngineTarget named(String url) {
         return new EngineTarget(
                 url,
+                Optional.empty(),
                 Optional.empty(),
                 Optional.empty(),
                 Optional.empty(),
@@ -69,7 +72,7 @@ public record EngineTarget(
 
     /** The same with its key. */
     public EngineTarget withApiKeyEnv(Optional<String> variable) {
-        return new EngineTarget(url, type, events, replay, topic, kvcachedSegment, variable);
+        return new EngineTarget(url, type, events, replay, topic, kvcachedSegment, variable, connectorSecretEnv);
     }
 
     /** What was said of its family; absent where nothing was. */
@@ -107,11 +110,13 @@ public record EngineTarget(
         topic.ifPresent(value -> engine.put("topic", value));
         kvcachedSegment.ifPresent(value -> engine.put("kvcachedSegment", value));
         apiKeyEnv.ifPresent(value -> engine.put("apiKeyEnv", value));
+        connectorSecretEnv.ifPresent(value -> engine.put("connectorSecretEnv", value));
         return engine;
     }
 
     public EngineTarget withEvents(String endpoint) {
-        return new EngineTarget(url, type, Optional.of(endpoint), replay, topic, kvcachedSegment, apiKeyEnv);
+        return new EngineTarget(
+                url, type, Optional.of(endpoint), replay, topic, kvcachedSegment, apiKeyEnv, connectorSecretEnv);
     }
 
     private static String option(String key) {

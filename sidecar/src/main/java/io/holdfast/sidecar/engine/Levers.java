@@ -39,6 +39,7 @@ public record Levers(List<Lever> levers) {
                 contact.config(),
                 contact.http(),
                 contact.http(),
+                contact.connectorSecret(),
                 contact.timer(),
                 System::nanoTime,
                 new SplittableRandom());

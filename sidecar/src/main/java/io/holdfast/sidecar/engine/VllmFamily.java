@@ -11,16 +11,22 @@ import io.holdfast.http.EngineVersion;
 import io.holdfast.http.PromptRenderer;
 import io.holdfast.sidecar.config.EngineConfig;
 import io.holdfast.vllm.CompletionSender;
+import io.holdfast.vllm.ConnectorBackend;
+import io.holdfast.vllm.ConnectorSecret;
 import io.holdfast.vllm.PrefixCaching;
 import io.holdfast.vllm.VllmReadings;
 import io.holdfast.vllm.VllmRenderer;
+import java.time.InstantSource;
 import java.util.LinkedHashMap;
 import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
-/** vLLM: does not tell where it publishes nor how it names blocks, and has no pins: what is used is kept. */
+/**
+ * vLLM: does not tell where it publishes nor how it names blocks. A stock one has no pins, so what is used is kept; with
+ * Holdfast's connector it holds.
+ */
 final class VllmFamily implements EngineFamily {
     @Override
     public Seen seen() {
@@ -35,6 +41,15 @@ final class VllmFamily implements EngineFamily {
     @Override
     public SequencedMap<String, BackendKind> backends() {
         SequencedMap<String, BackendKind> backends = new LinkedHashMap<>();
+        backends.put(
+                ConnectorBackend.NAME,
+                new BackendKind(
+                        ConnectorBackend.TRAITS,
+                        parts -> new ConnectorBackend(
+                                parts.http(),
+                                parts.connectorSecret().map(secret -> secret.passedTo(ConnectorSecret::of)),
+                                InstantSource.system(),
+                                parts.random())));
         backends.put(
                 KeepWarmBackend.NAME,
                 new BackendKind(

@@ -248,7 +248,8 @@ final class ReleaseByBackends implements AutoCloseable {
     }
 
     private List<Backend> backends(Ledger ledger) {
-        BackendParts parts = new BackendParts(config, http, admin, timer, CLOCK, new SplittableRandom());
+        BackendParts parts =
+                new BackendParts(config, http, admin, Optional.empty(), timer, CLOCK, new SplittableRandom());
         return ledger.outstanding().stream()
                 .map(Entry::backend)
                 .distinct()

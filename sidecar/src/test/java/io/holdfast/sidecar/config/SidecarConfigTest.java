@@ -207,7 +207,7 @@ class SidecarConfigTest {
         {E}}, b: 7}                   | engines.b is the value '7'; write a mapping
         {E}}, a: {type: vllm, url: 'http://x'}} | is not valid YAML at line 1, column 82 ('Duplicate field 'a'')
         {E}}, b: {type: vllm, url: 'http://127.0.0.1:30000'}} | engines.b.url is 'http://127.0.0.1:30000' like
-        {E}}, b: {type: vllm, url: 'http://x', backend: pin_blocks}} | engines.b.backend is 'pin_blocks'; an engine of type vllm has none of that name: write auto or keep_warm or dry_run
+        {E}}, b: {type: vllm, url: 'http://x', backend: pin_blocks}} | engines.b.backend is 'pin_blocks'; an engine of type vllm has none of that name: write auto or vllm_connector or keep_warm or dry_run
         engines: {}                   | engines has none; write at least one by its name
         engines: [a]                  | engines is a list; write a mapping with a name before each mapping
         engines: {a: 7}               | engines.a is the value '7'; write a mapping with the keys

@@ -10,6 +10,7 @@ import io.holdfast.sidecar.config.EngineConfig;
 import io.holdfast.sidecar.config.EngineConfig.EngineType;
 import io.holdfast.sidecar.engine.EngineFamily.BackendParts;
 import java.net.URI;
+import java.util.Optional;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.ExecutorService;
@@ -33,6 +34,7 @@ class BackendRegistryTest {
                     EngineConfig.of("demo", type, nobody),
                     http,
                     http,
+                    Optional.empty(),
                     timer,
                     System::nanoTime,
                     new SplittableRandom(1));
@@ -56,6 +58,7 @@ class BackendRegistryTest {
         "pin_blocks,     true",
         "priority_touch, false",
         "keep_warm,      true",
+        "vllm_connector, true",
         "dry_run,        true"
     })
     void pinOfABackend_isSaidToGo(String backend, boolean letsGo) {

@@ -471,6 +471,7 @@ class DoctorTest {
                 Optional.empty(),
                 Optional.empty(),
                 Optional.empty(),
+                Optional.empty(),
                 Optional.empty());
 
         assertThatThrownBy(() -> Doctor.examine(target, Duration.ZERO, false, new SplittableRandom(1)))
@@ -487,7 +488,8 @@ class DoctorTest {
                 Optional.empty(),
                 Optional.empty(),
                 Optional.empty(),
-                Optional.of("HOLDFAST_TEST_NOT_SET"));
+                Optional.of("HOLDFAST_TEST_NOT_SET"),
+                Optional.empty());
 
         assertThatThrownBy(() -> Doctor.examine(target, Duration.ZERO, false, new SplittableRandom(1)))
                 .hasMessageStartingWith(
@@ -514,7 +516,8 @@ class DoctorTest {
                 target.replay(),
                 target.topic(),
                 target.kvcachedSegment(),
-                Optional.of(variable));
+                Optional.of(variable),
+                Optional.empty());
     }
 
     private static Diagnosis examine(Emulator engine, boolean tries, UnaryOperator<EngineTarget> also) {
@@ -533,7 +536,8 @@ class DoctorTest {
                 target.replay(),
                 target.topic(),
                 Optional.of(segment.toString()),
-                target.apiKeyEnv());
+                target.apiKeyEnv(),
+                Optional.empty());
     }
 
     private static Finding finding(Diagnosis found, String subject) {
