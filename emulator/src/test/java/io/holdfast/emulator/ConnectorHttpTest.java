@@ -2,7 +2,8 @@ package io.holdfast.emulator;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.emulator.testing.GateClock;
+import io.holdfast.emulator.process.MachineClock;
+import io.holdfast.rules.engine.EngineClock;
 import io.holdfast.rules.engine.Speed;
 import io.holdfast.rules.engine.VirtualClock;
 import io.holdfast.rules.fault.Fault;
@@ -11,6 +12,9 @@ import io.holdfast.rules.vllm.VllmSettings;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.Socket;
 import java.net.http.HttpResponse;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -61,12 +65,10 @@ class ConnectorHttpTest {
             assertThat(cached(post(client, COMPLETIONS, ask(PREFIX)))).isEqualTo(30 * 16);
             assertThat(client.get("/metrics").body()).contains("vllm:kv_cache_usage_perc{engine=\"0\"");
 
-            assertThat(answer(post(client, COMPLETIONS, list())).getJsonObject("holds"))
-                    .satisfies(holds -> assertThat(holds.fieldNames()).containsExactly("a"))
-                    .satisfies(holds ->
-                            assertThat(holds.getJsonArray("a").getInteger(0)).isEqualTo(30))
-                    .satisfies(holds ->
-                            assertThat(holds.getJsonArray("a").getDouble(1)).isBetween(0.1, 60.0));
+            JsonObject holds = answer(post(client, COMPLETIONS, list())).getJsonObject("holds");
+            assertThat(holds.fieldNames()).containsExactly("a");
+            assertThat(holds.getJsonArray("a").getInteger(0)).isEqualTo(30);
+            assertThat(holds.getJsonArray("a").getDouble(1)).isBetween(0.1, 60.0);
             assertThat(new JsonObject(client.post("/reset_prefix_cache", "").body()))
                     .isEqualTo(new JsonObject().put("success", false));
 
@@ -174,24 +176,27 @@ class ConnectorHttpTest {
         }
     }
 
+    /** In the machine's time, 5 ms a token. */
     @Test
-    void clientThatGoesAwayWhileItsRequestRuns_holdsNothing() throws InterruptedException {
-        GateClock gate = new GateClock();
-        try (Emulator emulator = Emulator.start(vertx, settings(UnaryOperator.identity(), 1), gate);
+    void clientThatGoesAwayWhileItsRequestRuns_holdsNothing() throws IOException {
+        EngineClock machine = new MachineClock();
+        at = Math.round(machine.unixSeconds() * 1e3);
+        EmulatorSettings slow = settings(UnaryOperator.identity()).withSpeed(new Speed(0, 0, 5_000, 1));
+        try (Emulator emulator = Emulator.start(vertx, slow, machine);
                 Client client = new Client(emulator.uri())) {
-            CompletableFuture<HttpResponse<String>> leaving = client.postAsync(COMPLETIONS, hold("a", 60, PREFIX));
-            gate.awaitBusy();
-            leaving.cancel(true);
-            client.close();
-            try (Client other = new Client(emulator.uri())) {
-                while (!other.get("/metrics").body().contains("finished_reason=\"abort\"")) {
-                    gate.open();
-                    other.get("/health");
-                    post(other, COMPLETIONS, ask(Client.prompt(2, 3)));
-                }
-                assertThat(answer(post(other, COMPLETIONS, list())).getJsonObject("holds"))
-                        .isEmpty();
+            String body = hold("a", 60, PREFIX).put("max_tokens", 1_500).encode();
+            try (Socket leaving =
+                    new Socket(InetAddress.getLoopbackAddress(), emulator.uri().getPort())) {
+                leaving.getOutputStream()
+                        .write(("POST " + COMPLETIONS + " HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+                                        + "Content-Length: " + body.length() + "\r\n\r\n" + body)
+                                .getBytes(StandardCharsets.US_ASCII));
+                awaitCounted(client, "vllm:num_requests_running{engine=\"0\"");
             }
+            awaitCounted(client, "vllm:request_success_total{engine=\"0\",finished_reason=\"abort\"");
+            JsonObject listed = answer(post(client, COMPLETIONS, list()));
+            assertThat(listed.getJsonObject("holds").fieldNames()).isEmpty();
+            assertThat(listed.getInteger("blocks_held")).isZero();
         }
     }
 
@@ -201,9 +206,7 @@ class ConnectorHttpTest {
                 Client client = new Client(emulator.uri())) {
             emulator.faults().begin(Fault.parse("pin-late=3600000"));
             CompletableFuture<HttpResponse<String>> lost = client.postAsync(COMPLETIONS, hold("a", 60, PREFIX));
-            while (!client.get("/metrics").body().matches("(?s).*finished_reason=\"length\"[^}]*} 1\\.0\n.*")) {
-                Thread.onSpinWait();
-            }
+            awaitCounted(client, "vllm:request_success_total{engine=\"0\",finished_reason=\"length\"");
             assertThat(lost).isNotDone();
             lost.cancel(true);
             emulator.faults().end(Fault.parse("pin-late").kind());
@@ -241,14 +244,22 @@ class ConnectorHttpTest {
     }
 
     private Emulator start(UnaryOperator<Connector> change) {
-        return Emulator.start(vertx, settings(change, 0), clock);
+        return Emulator.start(vertx, settings(change), clock);
     }
 
-    private static EmulatorSettings settings(UnaryOperator<Connector> change, int prefillMicros) {
+    private static EmulatorSettings settings(UnaryOperator<Connector> change) {
         return EmulatorSettings.defaults()
                 .withKind(new EmulatorSettings.Kind.Vllm(
                         VllmSettings.defaults().withConnector(change.apply(Connector.of(SECRET)))))
-                .withSpeed(new Speed(prefillMicros, 0, 0, 1));
+                .withSpeed(new Speed(0, 0, 0, 1));
+    }
+
+    /** Waits until a number of the metrics is 1. */
+    private static void awaitCounted(Client client, String sample) {
+        String line = sample + ",model_name=\"holdfast-emulated\"} 1.0\n";
+        while (!client.get("/metrics").body().contains(line)) {
+            Thread.onSpinWait();
+        }
     }
 
     /** Three times the cache. */

@@ -176,7 +176,7 @@ final class HoldOrders {
         if (!right) {
             return Optional.of(refusal("proof"));
         }
-        long now = (long) (clock.unixSeconds() * 1e3);
+        long now = Math.round(clock.unixSeconds() * 1e3);
         if (at < now - VALID_MILLIS || at > now + VALID_MILLIS) {
             return Optional.of(refusal("clock").put("now", now));
         }

@@ -1,6 +1,7 @@
 package io.holdfast.emulator.api.vllm;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assumptions.assumeThat;
 
 import io.holdfast.emulator.api.GenerationRequest;
 import io.holdfast.emulator.api.ValidatedBody;
@@ -11,7 +12,10 @@ import io.holdfast.rules.engine.VirtualClock;
 import io.holdfast.rules.vllm.Connector;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
@@ -37,6 +41,34 @@ class HoldOrdersTest {
         assertThat(order(take(hold()))).contains(new HoldOrder.Hold("prefix:1", 30));
         assertThat(order(take(release()))).contains(new HoldOrder.Release(List.of("prefix:1", "prefix:2")));
         assertThat(order(take(list().put("later", "field")))).contains(new HoldOrder.Listing());
+    }
+
+    /** Judged by the connector's own tests as well. */
+    @Test
+    void bodiesOfTheConnectorsTests_areJudgedAsThere() throws IOException {
+        Path file = Path.of("../connectors/vllm/tests/vectors.json");
+        assumeThat(file).exists();
+        JsonObject vectors = new JsonObject(Files.readString(file));
+        for (Object each : vectors.getJsonArray("proofs")) {
+            JsonObject vector = (JsonObject) each;
+            assertThat(HoldOrders.proof(vector.getString("secret"), vector.getString("message")))
+                    .isEqualTo(vector.getJsonObject("body").getString("proof"));
+        }
+        assertThat(vectors.getJsonArray("bodies")).hasSizeGreaterThan(40).allSatisfy(each -> {
+            JsonObject vector = (JsonObject) each;
+            clock.seconds = vector.getLong("now") / 1e3;
+            Optional<String> refused = new HoldOrders(Connector.of(vector.getString("secret")), clock)
+                    .take(body(vector.getJsonObject("body")), ask(tokens(vector)))
+                    .refusal()
+                    .map(refusal -> refusal.getString("refused"));
+            assertThat(refused).isEqualTo(Optional.ofNullable(vector.getString("refused")));
+        });
+    }
+
+    private static int[] tokens(JsonObject vector) {
+        return vector.getJsonArray("tokens").stream()
+                .mapToInt(token -> ((Number) token).intValue())
+                .toArray();
     }
 
     @Test
