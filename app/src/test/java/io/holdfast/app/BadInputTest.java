@@ -59,6 +59,14 @@ class BadInputTest {
                         + " vllm;",
                 "emulate --family vllm --blocks 4 --context-tokens 4096|blocks times blockTokens must be at least"
                         + " contextTokens, or the longest",
+                "emulate --connector-share 0.5|--connector-share is for --family vllm, and this is sglang; leave it"
+                        + " out.",
+                "emulate --family vllm --connector-share 0.5|The other options of the connector do nothing without it;"
+                        + " give --connector-secret-file too.",
+                "emulate --family vllm --connector-secret-file nosuch|The connector's secret nosuch cannot be read as"
+                        + " text: nosuch.",
+                "emulate --family vllm --connector-secret-file /dev/null --connector-share 1|The connector's share must"
+                        + " be above 0 and at most 0.9, not 1.0.",
                 "emulate --events nosuch|--events is 'nosuch'; it must be a port or tcp://HOST:PORT, such as",
                 "emulate --replay tcp://10.0.0.1:9|--replay names the host '10.0.0.1', and --host is '127.0.0.1';",
                 "emulate --speed 0|The scale of time must be above 0, not 0.0.",

@@ -229,6 +229,10 @@ public record EmulatorSettings(
                     throw new IllegalArgumentException(
                             "kvcached is emulated for SGLang and vLLM only; leave it out for a profile.");
                 }
+                if (settings.connector().isPresent()) {
+                    throw new IllegalArgumentException(
+                            "kvcached replaces the blocks that the connector holds; leave one of them out.");
+                }
             }
         }
     }

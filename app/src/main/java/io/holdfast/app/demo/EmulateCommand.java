@@ -58,7 +58,16 @@ public final class EmulateCommand implements Callable<Integer> {
             "--chunked-prefill-size",
             "--schedule-policy");
     private static final List<String> VLLM_ONLY = List.of(
-            "--blocks", "--hash-algo", "--hash-seed", "--byte-hashes", "--max-batched-tokens", "--scheduling-policy");
+            "--blocks",
+            "--hash-algo",
+            "--hash-seed",
+            "--byte-hashes",
+            "--max-batched-tokens",
+            "--scheduling-policy",
+            "--connector-secret-file",
+            "--connector-share",
+            "--connector-max-ttl",
+            "--connector-give-way-after");
 
     @Spec
     private CommandSpec spec = CommandSpec.create();

@@ -1,6 +1,7 @@
 package io.holdfast.emulator.api;
 
 import io.holdfast.rules.engine.Generation;
+import io.holdfast.rules.engine.HoldReport;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -53,6 +54,7 @@ public final class Choice {
     private long last;
     private int cached;
     private int cachedOnHost;
+    private Optional<HoldReport> holds = Optional.empty();
     private Optional<End> end = Optional.empty();
     private int toldText;
     private int toldTokens;
@@ -83,6 +85,7 @@ public final class Choice {
         last = now;
         cached = request.cachedTokens();
         cachedOnHost = request.cachedOnHost();
+        holds = request.report();
         if (!prefillOnly) {
             tokens.add(token);
             text.append(tokenizer.text(token));
@@ -145,6 +148,11 @@ public final class Choice {
 
     public int cachedOnHost() {
         return cachedOnHost;
+    }
+
+    /** Report of the connector, once the answer has ended. */
+    public Optional<HoldReport> holds() {
+        return holds;
     }
 
     public Optional<End> end() {

@@ -1,6 +1,8 @@
 package io.holdfast.emulator.api;
 
+import io.holdfast.rules.engine.HoldOrder;
 import io.holdfast.rules.engine.RequestOptions;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -16,6 +18,19 @@ public record GenerationRequest(
         List<Prompt> prompts, int each, boolean prefillOnly, Stops stops, ResponseOptions options) {
     public GenerationRequest {
         prompts = List.copyOf(prompts);
+    }
+
+    /** Returns this request with an order to the connector, which goes with its first prompt. */
+    public GenerationRequest withOrder(HoldOrder order) {
+        Prompt first = prompts.getFirst();
+        List<Prompt> ordered = new ArrayList<>(prompts);
+        ordered.set(0, new Prompt(first.tokens(), first.text(), first.terms().withOrder(order)));
+        return new GenerationRequest(ordered, each, prefillOnly, stops, options);
+    }
+
+    /** Returns true if it has an order to the connector. */
+    boolean hasOrder() {
+        return prompts.stream().anyMatch(prompt -> prompt.terms().order().isPresent());
     }
 
     /**

@@ -6,6 +6,7 @@ import io.holdfast.rules.fault.HttpFault;
 import io.vertx.core.Context;
 import io.vertx.core.http.HttpServerResponse;
 import io.vertx.core.json.JsonObject;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -158,11 +159,21 @@ public final class Reply {
 
     private void end() {
         if (!ask.options().stream()) {
-            call.json(200, shape.whole(choices));
+            late(() -> call.json(200, shape.whole(choices)));
         } else if (!stalled && !isFull()) {
             shape.closingEvents(choices).forEach(this::write);
             open().write(DONE);
             open().end();
+        }
+    }
+
+    /** Answers an order to hold or release later than it was done, where a fault says so. */
+    private void late(Runnable answer) {
+        Duration delay = ask.hasOrder() ? context.faults().pinDelay() : Duration.ZERO;
+        if (delay.isZero()) {
+            answer.run();
+        } else {
+            call.vertx().setTimer(delay.toMillis(), _ -> answer.run());
         }
     }
 

@@ -1,6 +1,7 @@
 package io.holdfast.rules.engine;
 
 import java.util.Arrays;
+import java.util.Optional;
 import java.util.function.IntPredicate;
 
 /** One request in the engine, with its answer so far. Belongs to the engine's thread once submitted. */
@@ -20,6 +21,7 @@ public final class Generation {
     private int cached = UNKNOWN;
     private int cachedOnHost;
     private boolean ended;
+    private Optional<HoldReport> report = Optional.empty();
 
     /** Keeps the array, which is not to be written from here on. */
     public Generation(int[] prompt, RequestOptions terms, boolean streamed, long arrivalNanos, TokenListener listener) {
@@ -135,6 +137,15 @@ public final class Generation {
     /** Number of these that were brought back from the host. */
     public int cachedOnHost() {
         return cachedOnHost;
+    }
+
+    /** Notes what came of its order to the connector; told with the last token. */
+    public void reported(HoldReport value) {
+        report = Optional.of(value);
+    }
+
+    public Optional<HoldReport> report() {
+        return report;
     }
 
     /** Tells the one who waits of the token said last. */

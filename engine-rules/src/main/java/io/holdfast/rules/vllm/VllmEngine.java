@@ -48,6 +48,11 @@ import org.slf4j.LoggerFactory;
  * that an idle engine does not tell of it before the next request; but an engine makes one more empty pass after a
  * request has ended.
  *
+ * Holds
+ * -----
+ * The connector holds blocks for requests, see HeldBlocks. An engine that could schedule nothing for a while, though a
+ * request waits for blocks that are held, gets them.
+ *
  * Not followed: asynchronous scheduling, which has the next pass scheduled before this one's tokens are known. Blocks
  * and names are the same with it, but a block that an answer filled is named one pass later.
  */
@@ -61,6 +66,7 @@ public final class VllmEngine implements Engine {
     private final Model model;
     private final Consumer<List<CacheEvent>> publisher;
     private final PagedCache cache;
+    private final HeldBlocks holds;
     private final StageRules stage;
     private final WaitingLine waiting;
     private final List<VllmRequest> running = new ArrayList<>();
@@ -104,6 +110,7 @@ public final class VllmEngine implements Engine {
         this.model = model;
         this.publisher = publisher;
         this.cache = new PagedCache(settings, memory);
+        this.holds = new HeldBlocks(settings.connector(), cache.pool(), clock, faults);
         this.stage = new StageRules(settings.stage(), gpu);
         this.waiting = new WaitingLine(settings.policy());
         this.stats = snapshot();
@@ -111,7 +118,9 @@ public final class VllmEngine implements Engine {
 
     @Override
     public void submit(Generation request) {
-        waiting.add(cache.request(request));
+        VllmRequest arrived = cache.request(request);
+        holds.arrived(arrived);
+        waiting.add(arrived);
     }
 
     @Override
@@ -182,7 +191,14 @@ public final class VllmEngine implements Engine {
         boolean lastOne = ended;
         ended = false;
         applyLimit();
+        holds.sweep();
         schedule();
+        while (isStalled() && holds.givesWay()) {
+            admit(settings.maxBatchedTokens());
+        }
+        if (!isStalled()) {
+            holds.moves();
+        }
         pass = scheduled();
         if (!batch.isEmpty() && !stage.run(pass, batch)) {
             return true;
@@ -194,6 +210,10 @@ public final class VllmEngine implements Engine {
         }
         stats = snapshot();
         told.forEach(request -> request.generation.tell());
+        if (isStalled() && holds.any()) {
+            clock.await(holds.nextNanos());
+            return true;
+        }
         return lastOne || !batch.isEmpty() || !events.isEmpty();
     }
 
@@ -225,6 +245,11 @@ public final class VllmEngine implements Engine {
     /** In the order in which they will be looked at; engine thread only. */
     List<VllmRequest> waiting() {
         return waiting.inOrder();
+    }
+
+    /** Returns true if nothing was scheduled though a request waits. */
+    private boolean isStalled() {
+        return batch.isEmpty() && !waiting.isEmpty();
     }
 
     private void applyLimit() {
@@ -373,6 +398,7 @@ public final class VllmEngine implements Engine {
                 count(request, now);
                 told.add(request);
                 if (request.generation.done()) {
+                    holds.finished(request, settings.blockTokens());
                     cache.release(request);
                     ended = true;
                 }

@@ -41,6 +41,9 @@ final class VllmRequest {
 
     int restoring;
 
+    /** Holds that were given back when it arrived. */
+    int released;
+
     boolean preempted;
     long admittedNanos;
     long firstTokenNanos;

@@ -16,6 +16,7 @@ import java.util.stream.Collectors;
  * @param release whose rules
  * @param policy which requests go first
  * @param stage the server that is emulated in place of vLLM, where it is one of an optimisation log
+ * @param connector with which requests may hold blocks, where it is loaded
  */
 public record VllmSettings(
         Sizes sizes,
@@ -25,7 +26,8 @@ public record VllmSettings(
         boolean byteHashes,
         Release release,
         Policy policy,
-        Optional<Stage> stage) {
+        Optional<Stage> stage,
+        Optional<Connector> connector) {
 
     /** The releases that differ in what they do. */
     public enum Release {
@@ -70,6 +72,7 @@ public record VllmSettings(
                 maxBatchedTokens >= maxRunning,
                 "maxBatchedTokens must be at least maxRunning (" + maxRunning + "), not " + maxBatchedTokens + ".");
         stage.ifPresent(it -> check(it, maxRunning, sizes));
+        check(stage.isEmpty() || connector.isEmpty(), "The connector is for vLLM itself; leave it out for a profile.");
     }
 
     private static void check(Stage stage, int running, Sizes sizes) {
@@ -96,6 +99,7 @@ public record VllmSettings(
                 false,
                 Release.V0_32,
                 Policy.FCFS,
+                Optional.empty(),
                 Optional.empty());
     }
 
@@ -113,16 +117,17 @@ public record VllmSettings(
 
     public VllmSettings withSizes(int blocks, int blockTokens, int contextTokens) {
         Sizes value = new Sizes(blocks, blockTokens, contextTokens);
-        return new VllmSettings(value, maxRunning, maxBatchedTokens, hashing, byteHashes, release, policy, stage);
+        return new VllmSettings(
+                value, maxRunning, maxBatchedTokens, hashing, byteHashes, release, policy, stage, connector);
     }
 
     /** Returns these settings with so many requests scheduled together, and so many tokens in one pass. */
     public VllmSettings withBatch(int running, int batched) {
-        return new VllmSettings(sizes, running, batched, hashing, byteHashes, release, policy, stage);
+        return new VllmSettings(sizes, running, batched, hashing, byteHashes, release, policy, stage, connector);
     }
 
     public VllmSettings withHashing(VllmHashing value, boolean bytes) {
-        return new VllmSettings(sizes, maxRunning, maxBatchedTokens, value, bytes, release, policy, stage);
+        return new VllmSettings(sizes, maxRunning, maxBatchedTokens, value, bytes, release, policy, stage, connector);
     }
 
     /**
@@ -152,16 +157,32 @@ public record VllmSettings(
     }
 
     public VllmSettings withRelease(Release value) {
-        return new VllmSettings(sizes, maxRunning, maxBatchedTokens, hashing, byteHashes, value, policy, stage);
+        return new VllmSettings(
+                sizes, maxRunning, maxBatchedTokens, hashing, byteHashes, value, policy, stage, connector);
     }
 
     public VllmSettings withPolicy(Policy value) {
-        return new VllmSettings(sizes, maxRunning, maxBatchedTokens, hashing, byteHashes, release, value, stage);
+        return new VllmSettings(
+                sizes, maxRunning, maxBatchedTokens, hashing, byteHashes, release, value, stage, connector);
+    }
+
+    /** Returns these settings with the connector loaded. */
+    public VllmSettings withConnector(Connector value) {
+        return new VllmSettings(
+                sizes, maxRunning, maxBatchedTokens, hashing, byteHashes, release, policy, stage, Optional.of(value));
     }
 
     VllmSettings withStage(Stage value) {
         return new VllmSettings(
-                sizes, maxRunning, maxBatchedTokens, hashing, byteHashes, release, policy, Optional.of(value));
+                sizes,
+                maxRunning,
+                maxBatchedTokens,
+                hashing,
+                byteHashes,
+                release,
+                policy,
+                Optional.of(value),
+                connector);
     }
 
     /** Returns true if blocks stay for later prompts. */

@@ -40,6 +40,7 @@ public final class VllmApi {
     private final VllmErrors errors = new VllmErrors();
     private final RouteContext context;
     private final VllmRequests requests;
+    private final Optional<HoldOrders> holdOrders;
     private final VllmInfo info;
     private final VllmMetrics metrics;
     private final Routes routes;
@@ -57,6 +58,7 @@ public final class VllmApi {
         AnswerTally answers = new AnswerTally(VllmMetrics.tokenBounds(settings.contextTokens()));
         this.context = new RouteContext(server, clock, engine, faults, answers);
         this.requests = new VllmRequests(settings, server);
+        this.holdOrders = settings.connector().map(connector -> new HoldOrders(connector, clock));
         this.info = new VllmInfo(settings, server);
         this.metrics = new VllmMetrics(settings, server, answers);
         this.routes = allRoutes(vertx);
@@ -160,14 +162,26 @@ public final class VllmApi {
         return new JsonObject().put("prompt", context.tokenizer().text(tokens));
     }
 
+    /** A request's body, and what was made of it. */
+    private record Read(ValidatedBody body, GenerationRequest ask) {
+        static Read of(ValidatedBody body, Function<ValidatedBody, GenerationRequest> reader) {
+            return new Read(body, reader.apply(body));
+        }
+    }
+
     private void openAi(Call call, Function<ValidatedBody, GenerationRequest> reader, boolean chat) {
-        call.read(body -> reader.apply(parse(call, body)), ask -> {
+        call.read(body -> Read.of(parse(call, body), reader), read -> {
             context.refuseByFault(errors);
+            HoldOrders.Taken taken = holdOrders
+                    .map(orders -> orders.take(read.body(), read.ask()))
+                    .orElseGet(() -> new HoldOrders.Taken(read.ask(), Optional.empty()));
+            GenerationRequest ask = taken.ask();
             String id = (chat ? "chatcmpl-" : "cmpl-")
                     + call.header("x-request-id")
                             .or(() -> ask.options().id(0))
                             .orElseGet(() -> context.nextId(ID_DIGITS));
-            ResponseFormat answer = new VllmResponse(settings, ask, chat, id, (long) clock.unixSeconds());
+            ResponseFormat answer =
+                    new VllmResponse(settings, ask, chat, id, (long) clock.unixSeconds(), taken.refusal());
             new Reply(context, call, ask, answer, errors)
                     .begin(Collections.nCopies(ask.prompts().size() * ask.each(), id));
         });

@@ -19,8 +19,15 @@ import org.jspecify.annotations.Nullable;
  *
  * @param chat whether it answers a conversation, and no completion
  * @param id of the request, which all its answers share
+ * @param refusedHold what a request whose order to the connector was refused is told of that
  */
-record VllmResponse(VllmSettings settings, GenerationRequest ask, boolean chat, String id, long created)
+record VllmResponse(
+        VllmSettings settings,
+        GenerationRequest ask,
+        boolean chat,
+        String id,
+        long created,
+        Optional<JsonObject> refusedHold)
         implements ResponseFormat {
     static final Shapes SHAPES = new Shapes(VllmResponse.class, "vllm_answers.json");
 
@@ -96,6 +103,9 @@ record VllmResponse(VllmSettings settings, GenerationRequest ask, boolean chat, 
         if (chat) {
             body.put("prompt_token_ids", promptIds(choices.getFirst()));
         }
+        refusedHold
+                .or(() -> choices.getFirst().holds().map(report -> HoldOrders.answer(report, settings.blockTokens())))
+                .ifPresent(told -> body.put("kv_transfer_params", new JsonObject().put(HoldOrders.FIELD, told)));
         if (isOld()) {
             body.remove("ec_transfer_params");
             body.remove("metrics");

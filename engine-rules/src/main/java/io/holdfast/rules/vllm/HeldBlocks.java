@@ -1,0 +1,211 @@
+package io.holdfast.rules.vllm;
+
+import io.holdfast.rules.engine.EngineClock;
+import io.holdfast.rules.engine.HoldOrder;
+import io.holdfast.rules.engine.HoldReport;
+import io.holdfast.rules.engine.HoldReport.Result;
+import io.holdfast.rules.fault.CacheFault;
+import io.holdfast.rules.fault.Faults;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.SequencedMap;
+import java.util.Set;
+
+/*
+ * Blocks that the connector holds by name.
+ *
+ * A hold is one more user of each full block of a prompt. So the pool evicts none of them, everybody finds them as
+ * before, and a reset is refused; the request that asked ends like any other, and nothing keeps an idle engine awake.
+ *
+ * A hold ends when it is released, when it was not renewed in time, or when it gives way. Time is looked at when a
+ * request arrives and in each pass: in an idle engine a hold that is over stays until the next request of anybody.
+ *
+ * Giving way is the last resort. While anything is scheduled, a request that waits for blocks gets those of running
+ * requests when they end. When nothing was for a while, only holds can be in its way: then they go one by one, the one
+ * that was renewed the longest ago first, until the request is admitted.
+ */
+final class HeldBlocks {
+    private static final double NANOS = 1e9;
+
+    /** Two are never compared. */
+    @SuppressWarnings("ArrayRecordComponent")
+    private record Hold(int[] blocks, long untilNanos) {}
+
+    private final Optional<Connector> connector;
+    private final BlockPool pool;
+    private final EngineClock clock;
+    private final Faults faults;
+
+    /** By name, the one held or renewed the longest ago first. */
+    private final SequencedMap<String, Hold> holds = new LinkedHashMap<>();
+
+    /** Number of holds that refer to a block, for those with any. */
+    private final Map<Integer, Integer> references = new HashMap<>();
+
+    private OptionalLong stalledSince = OptionalLong.empty();
+    private long gaveWay;
+
+    /** @param connector without which all orders are ignored */
+    HeldBlocks(Optional<Connector> connector, BlockPool pool, EngineClock clock, Faults faults) {
+        this.connector = connector;
+        this.pool = pool;
+        this.clock = clock;
+        this.faults = faults;
+    }
+
+    boolean any() {
+        return !holds.isEmpty();
+    }
+
+    /** Ends holds that are over, and those that the request releases. */
+    void arrived(VllmRequest request) {
+        sweep();
+        if (request.generation.terms().order().orElse(null) instanceof HoldOrder.Release(List<String> ids)) {
+            List<String> names = ids.equals(HoldOrder.ALL) ? List.copyOf(holds.keySet()) : ids;
+            request.released = names.stream().mapToInt(this::drop).sum();
+        }
+    }
+
+    /** Ends holds that are over. */
+    void sweep() {
+        if (any()) {
+            long now = clock.nanos();
+            List<String> over = new ArrayList<>();
+            holds.forEach((id, hold) -> {
+                if (now - hold.untilNanos >= 0) {
+                    over.add(id);
+                }
+            });
+            over.forEach(this::drop);
+        }
+    }
+
+    /** Does what a request that has said all wants done, while it has its blocks, and notes the report. */
+    void finished(VllmRequest request, int blockTokens) {
+        if (connector.isPresent()) {
+            request.generation
+                    .terms()
+                    .order()
+                    .ifPresent(order -> request.generation.reported(
+                            report(connector.get(), perform(connector.get(), request, order, blockTokens))));
+        }
+    }
+
+    /**
+     * Gives up the oldest hold if nothing has been scheduled for long enough; false if not, or if there is none. To be
+     * asked in passes without work only.
+     */
+    boolean givesWay() {
+        if (!any()) {
+            return false;
+        }
+        long now = clock.nanos();
+        if (stalledSince.isEmpty()) {
+            stalledSince = OptionalLong.of(now);
+        }
+        if (now - giveWayNanos() < 0) {
+            return false;
+        }
+        gaveWay += drop(holds.firstEntry().getKey());
+        return true;
+    }
+
+    /** Notes that a pass had work, or that nobody waits for it. */
+    void moves() {
+        stalledSince = OptionalLong.empty();
+    }
+
+    /** Time at which a stalled engine has something to do about holds: one is over, or has to give way. */
+    long nextNanos() {
+        return holds.values().stream()
+                .mapToLong(Hold::untilNanos)
+                .reduce(giveWayNanos(), (one, other) -> one - other < 0 ? one : other);
+    }
+
+    private long giveWayNanos() {
+        return stalledSince.orElseGet(clock::nanos)
+                + connector.orElseThrow().giveWayAfter().toNanos();
+    }
+
+    private Result perform(Connector limits, VllmRequest request, HoldOrder order, int blockTokens) {
+        return switch (order) {
+            case HoldOrder.Hold(String id, long ttl) -> {
+                int full = Math.min(request.generation.prompt().length / blockTokens, request.registered);
+                yield hold(limits, id, Math.min(ttl, limits.maxTtlSeconds()), Arrays.copyOf(request.table, full));
+            }
+            case HoldOrder.Release _ -> new Result.Released(request.released);
+            case HoldOrder.Listing _ -> listed();
+        };
+    }
+
+    private Result hold(Connector limits, String id, long ttl, int[] blocks) {
+        if (blocks.length == 0) {
+            return new Result.Refused("request");
+        }
+        if (distinctWith(id, blocks) > most(limits)) {
+            return new Result.Refused("share");
+        }
+        if (!faults.has(CacheFault.PinIgnored.class)) {
+            for (int block : blocks) {
+                pool.touch(block);
+                references.merge(block, 1, Integer::sum);
+            }
+            drop(id);
+            holds.put(id, new Hold(blocks, clock.nanos() + Math.round(ttl * NANOS)));
+        }
+        return new Result.Held(blocks.length, ttl);
+    }
+
+    /** Blocks that all holds would refer to once these have taken the place of what the hold of that name has. */
+    private int distinctWith(String id, int[] blocks) {
+        Set<Integer> after = new HashSet<>(references.keySet());
+        Hold replaced = holds.get(id);
+        if (replaced != null) {
+            for (int block : replaced.blocks) {
+                if (references.getOrDefault(block, 0) == 1) {
+                    after.remove(block);
+                }
+            }
+        }
+        for (int block : blocks) {
+            after.add(block);
+        }
+        return after.size();
+    }
+
+    private Result listed() {
+        long now = clock.nanos();
+        Map<String, HoldReport.Left> left = new LinkedHashMap<>();
+        holds.forEach(
+                (id, hold) -> left.put(id, new HoldReport.Left(hold.blocks.length, (hold.untilNanos - now) / NANOS)));
+        return new Result.Listed(left);
+    }
+
+    private HoldReport report(Connector limits, Result result) {
+        return new HoldReport(result, references.size(), most(limits), pool.capacity(), gaveWay);
+    }
+
+    private int most(Connector limits) {
+        return (int) (limits.maxShare() * pool.capacity());
+    }
+
+    /** Ends a hold; the number of holds that there were under the name. */
+    private int drop(String id) {
+        Hold hold = holds.remove(id);
+        if (hold == null) {
+            return 0;
+        }
+        for (int block : hold.blocks) {
+            references.computeIfPresent(block, (_, users) -> users == 1 ? null : users - 1);
+        }
+        pool.release(hold.blocks, hold.blocks.length);
+        return 1;
+    }
+}
