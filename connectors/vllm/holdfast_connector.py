@@ -98,18 +98,16 @@ def whole(value, least):
     return type(value) is int and least <= value <= LARGEST
 
 
-class Hold:
-    def __init__(self, until, blocks):
-        self.until, self.blocks = until, blocks
+def matches(pattern, value):
+    return isinstance(value, str) and pattern.fullmatch(value)
 
 
 class Asked:
     """What a request asked for on its arrival; its answer is due when it ends."""
 
-    def __init__(self, answer, known=False, hold=None, ttl=0, listing=False):
-        self.answer = answer
-        self.known = known  # asked by somebody with the secret
-        self.hold, self.ttl, self.listing = hold, ttl, listing
+    def __init__(self, answer, op=None, name=None, ttl=0):
+        self.answer, self.op = answer, op  # no op: refused, and told nothing else
+        self.name, self.ttl = name, ttl
 
 
 class HoldfastConnector(KVConnectorBase_V1, SupportsHMA):
@@ -128,7 +126,7 @@ class HoldfastConnector(KVConnectorBase_V1, SupportsHMA):
         self._broken = False  # something of vLLM's threw: hold nothing more
         self._failures = 0
         self._secret = None
-        self._holds = {}  # name -> Hold, the least recently asked for first
+        self._holds = {}  # name -> (until, blocks), the least recently asked for first
         self._refs = {}  # block id -> number of holds that refer to it
         self._seen = {}  # proof -> wall time at which it is too old anyway
         self._live = {}  # request id -> Request, from arrival to end
@@ -252,17 +250,10 @@ class HoldfastConnector(KVConnectorBase_V1, SupportsHMA):
 
     # ---- what vLLM's workers call: there is nothing to load and nothing to save
 
-    def start_load_kv(self, forward_context, **kwargs):
+    def start_load_kv(self, *args, **kwargs):
         pass
 
-    def wait_for_layer_load(self, layer_name):
-        pass
-
-    def save_kv_layer(self, layer_name, kv_layer, attn_metadata, **kwargs):
-        pass
-
-    def wait_for_save(self):
-        pass
+    wait_for_layer_load = save_kv_layer = wait_for_save = start_load_kv
 
     # ---- asking
 
@@ -272,19 +263,19 @@ class HoldfastConnector(KVConnectorBase_V1, SupportsHMA):
         if not isinstance(body, dict):
             return Asked(refusal("request"))
         op, at, given = body.get("op"), body.get("at"), body.get("proof")
-        if not (whole(body.get("v"), 1) and body["v"] == 1 and op in ("hold", "release", "list")
-                and whole(at, 0) and isinstance(given, str) and HEX.fullmatch(given)):
-            return Asked(refusal("request"))
         name, ttl, ids, tokens = body.get("id"), body.get("ttl"), body.get("ids"), ()
+        right = whole(body.get("v"), 1) and body["v"] == 1 and whole(at, 0) and matches(HEX, given)
         if op == "hold":
             tokens = request.prompt_token_ids
-            if not (isinstance(name, str) and NAME.fullmatch(name) and whole(ttl, 1) and tokens
-                    and not getattr(request, "resumable", False)):  # its prompt still grows
-                return Asked(refusal("request"))
+            right = (right and matches(NAME, name) and whole(ttl, 1) and tokens
+                     and not getattr(request, "resumable", False))  # its prompt still grows
         elif op == "release":
-            if not (isinstance(ids, list) and 1 <= len(ids) <= 1000 and (ids == ["*"] or all(
-                    isinstance(i, str) and NAME.fullmatch(i) for i in ids))):
-                return Asked(refusal("request"))
+            right = (right and isinstance(ids, list) and 1 <= len(ids) <= 1000
+                     and (ids == ["*"] or all(matches(NAME, i) for i in ids)))
+        elif op != "list":
+            right = False
+        if not right:
+            return Asked(refusal("request"))
         text = message(op, at, id=name, ttl=ttl, ids=ids, tokens=tokens)
         if not hmac.compare_digest(proof(self._secret, text), given):
             return Asked(refusal("proof"))
@@ -294,12 +285,13 @@ class HoldfastConnector(KVConnectorBase_V1, SupportsHMA):
         if given in self._seen:
             return Asked(refusal("seen"))
         self._remember(given, at, now)
+        answer = {"v": 1}
         if op == "hold":
-            return Asked({"v": 1}, known=True, hold=name, ttl=min(ttl, self._max_ttl))
-        if op == "list":
-            return Asked({"v": 1}, known=True, listing=True)
-        names = list(self._holds) if ids == ["*"] else ids
-        return Asked({"v": 1, "released": sum(map(self._let_go, names))}, known=True)
+            ttl = min(ttl, self._max_ttl)
+        elif op == "release":
+            names = list(self._holds) if ids == ["*"] else ids
+            answer["released"] = sum(map(self._let_go, names))
+        return Asked(answer, op, name, ttl)
 
     def _remember(self, given, at, now):
         self._seen[given] = at + PROOF_GOOD_FOR_MS
@@ -311,18 +303,19 @@ class HoldfastConnector(KVConnectorBase_V1, SupportsHMA):
 
     def _ended(self, asked, request, block_ids):
         answer = asked.answer
-        if not asked.known:
+        if asked.op is None:
             return answer
-        if asked.hold is not None:
+        if asked.op == "hold":
             answer.update(self._hold(asked, request, block_ids))
         self._sweep()
-        if asked.listing:
+        if asked.op == "list":
             now = self._clock()
             answer["holds"] = {
-                name: [len(h.blocks), round(h.until - now, 1)] for name, h in self._holds.items()
+                name: [len(blocks), round(until - now, 1)]
+                for name, (until, blocks) in self._holds.items()
             }
         if self._pool is None:
-            return answer if "released" in answer else {**answer, "refused": "engine"}
+            return {**answer, "refused": "engine"}
         answer.update(blocks_held=len(self._refs), blocks_most=self._most(),
                       blocks_total=self._pool.num_gpu_blocks - 1, gave_way=self._gave_way)
         if len(set(self._sizes)) == 1:
@@ -344,19 +337,16 @@ class HoldfastConnector(KVConnectorBase_V1, SupportsHMA):
         blocks = list(self._prompt_blocks(request, block_ids))
         if not blocks:
             return {"held": 0, "refused": "engine"}  # no prefix caching, for one
-        # Counted as it will be: what only the old hold of this name refers to, it gives back.
-        old = self._holds.get(asked.hold)
-        after = self._refs.keys() | {b.block_id for b in blocks}
-        if old:
-            after -= {b.block_id for b in old.blocks if self._refs[b.block_id] == 1}
-            after |= {b.block_id for b in blocks}
-        if len(after) > self._most():
+        # Counted as it will be: what only the old hold of this name refers to is given back.
+        _, old = self._holds.get(asked.name, (0, ()))
+        given_back = {b.block_id for b in old if self._refs[b.block_id] == 1}
+        if len((self._refs.keys() - given_back) | {b.block_id for b in blocks}) > self._most():
             return {"held": 0, "refused": "share"}
         self._pool.touch(blocks)
         for b in blocks:
             self._refs[b.block_id] = self._refs.get(b.block_id, 0) + 1
-        self._let_go(asked.hold)  # after the new reference: the blocks are never free in between
-        self._holds[asked.hold] = Hold(self._clock() + asked.ttl, blocks)
+        self._let_go(asked.name)  # after the new reference: the blocks are never free in between
+        self._holds[asked.name] = (self._clock() + asked.ttl, blocks)
         return {"held": len(blocks), "ttl": asked.ttl}
 
     def _prompt_blocks(self, request, block_ids):
@@ -377,15 +367,15 @@ class HoldfastConnector(KVConnectorBase_V1, SupportsHMA):
         return found[0] if found else None
 
     def _let_go(self, name):
-        hold = self._holds.pop(name, None)
-        if hold is None:
+        if name not in self._holds:
             return 0
+        _, blocks = self._holds.pop(name)
         try:
-            for b in hold.blocks:
+            for b in blocks:
                 self._refs[b.block_id] -= 1
                 if not self._refs[b.block_id]:
                     del self._refs[b.block_id]
-            self._pool.free_blocks(reversed(hold.blocks))  # the tail goes first, as in vLLM
+            self._pool.free_blocks(reversed(blocks))  # the tail goes first, as in vLLM
         except Exception as e:
             self._broken = True
             self._failed("release", e)
@@ -394,7 +384,7 @@ class HoldfastConnector(KVConnectorBase_V1, SupportsHMA):
     def _sweep(self):
         if self._holds:
             now = self._clock()
-            for name in [n for n, h in self._holds.items() if now >= h.until]:
+            for name in [n for n, (until, _) in self._holds.items() if now >= until]:
                 self._let_go(name)
 
     @guarded(None)

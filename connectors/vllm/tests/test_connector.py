@@ -443,7 +443,7 @@ class Hostile(unittest.TestCase):
 
     def check(self, e):
         c = e.connector
-        blocks = [b.block_id for hold in c._holds.values() for b in hold.blocks]
+        blocks = [b.block_id for _, held in c._holds.values() for b in held]
         self.assertEqual(set(blocks), set(c._refs))
         self.assertEqual(len(blocks), sum(c._refs.values()))
         self.assertLessEqual(len(c._refs), c._most())
