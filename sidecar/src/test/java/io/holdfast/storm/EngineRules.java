@@ -11,6 +11,7 @@ import io.holdfast.rules.kvcached.ElasticPool;
 import io.holdfast.rules.sglang.EngineLook;
 import io.holdfast.rules.sglang.SglangEngine;
 import io.holdfast.rules.sglang.SglangSettings;
+import io.holdfast.rules.vllm.Connector;
 import io.holdfast.rules.vllm.VllmEngine;
 import io.holdfast.rules.vllm.VllmSettings;
 import java.util.List;
@@ -31,7 +32,8 @@ sealed interface EngineRules {
         int page = sizes.pageTokens();
         VllmSettings settings = VllmSettings.defaults()
                 .withSizes(sizes.capacityTokens() / page + 1, page, sizes.contextTokens())
-                .withBatch(sizes.maxRunning(), sizes.chunkedPrefillTokens());
+                .withBatch(sizes.maxRunning(), sizes.chunkedPrefillTokens())
+                .withConnector(Connector.of("a storm's own secret"));
         return new Vllm(
                 new VllmEngine(settings, faults, clock, gpu, model, publisher, ElasticPool.OWN),
                 page,
@@ -145,7 +147,9 @@ sealed interface EngineRules {
         }
     }
 
-    /** vLLM, which has neither pins nor sessions; its priorities order requests, not evictions. */
+    /**
+     * vLLM, which has no pins; what its connector holds are its sessions. Its priorities order requests, not evictions.
+     */
     record Vllm(VllmEngine engine, int blockTokens, int contextTokens) implements EngineRules {
         @Override
         public void submit(Generation request) {
@@ -213,7 +217,7 @@ sealed interface EngineRules {
 
         @Override
         public Map<String, Set<Long>> ofSessions() {
-            return Map.of();
+            return engine.held();
         }
     }
 }

@@ -8,13 +8,16 @@ import io.holdfast.core.backend.KeepWarmBackend;
 import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.backend.Outcome.Kind;
 import io.holdfast.core.backend.PinCommand;
+import io.holdfast.rules.engine.HoldOrder;
 import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.engine.Speed;
 import io.holdfast.rules.sglang.SglangSettings;
 import io.holdfast.sglang.PriorityTouchBackend;
 import io.holdfast.sglang.SessionHoldBackend;
 import io.holdfast.storm.VirtualNetwork.Reply;
+import io.holdfast.vllm.ConnectorBackend;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.SplittableRandom;
@@ -84,6 +87,11 @@ final class PlayedTouches {
         return "lease-" + life + "-";
     }
 
+    /** As {@code vllm_connector}. */
+    Backend connector() {
+        return new Connector();
+    }
+
     /** The real one. */
     Backend warm() {
         return new Warm();
@@ -112,7 +120,10 @@ final class PlayedTouches {
 
     private static Outcome outcome(Reply reply) {
         return switch (reply.fate()) {
-            case ANSWERED -> new Outcome(Kind.ACCEPTED, "it answered", OptionalLong.of(reply.count()));
+            case ANSWERED ->
+                reply.count() == VirtualEngine.REFUSED
+                        ? Outcome.refusedForNow("its share is full")
+                        : new Outcome(Kind.ACCEPTED, "it answered", OptionalLong.of(reply.count()));
             case UNCLEAR -> new Outcome(Kind.DEFERRED, "no answer");
             case NOT_SENT -> new Outcome(Kind.NOT_SENT, "never sent");
             case FORBIDDEN -> new Outcome(Kind.REJECTED, "forbidden");
@@ -257,6 +268,61 @@ final class PlayedTouches {
         @Override
         public CompletionStage<Outcome> unpin(List<String> handles) {
             throw new AssertionError("Nobody can take back " + handles);
+        }
+    }
+
+    private final class Connector implements Backend {
+        @Override
+        public String name() {
+            return ConnectorBackend.NAME;
+        }
+
+        @Override
+        public BackendTraits traits() {
+            return ConnectorBackend.TRAITS;
+        }
+
+        @Override
+        public CompletionStage<Capabilities> probe() {
+            return asked();
+        }
+
+        @Override
+        public String handle(PinCommand command) {
+            return "holdfast-" + life + "-" + command.holdId() + "-" + command.attempt();
+        }
+
+        @Override
+        public CompletionStage<Outcome> pin(PinCommand command) {
+            watch.accept(command);
+            return hold(command);
+        }
+
+        @Override
+        public CompletionStage<Outcome> renew(PinCommand command) {
+            renewing.accept(command);
+            return hold(command)
+                    .thenApply(outcome -> outcome.kind() == Kind.ACCEPTED
+                                    && outcome.cachedTokens().orElse(0)
+                                            < command.prefix().tokensOf(command.blocks()).length
+                            ? new Outcome(Kind.MISSING, "not all of it was there")
+                            : outcome);
+        }
+
+        private CompletionStage<Outcome> hold(PinCommand command) {
+            int[] prefix = command.prefix().tokensOf(command.blocks());
+            int[] tokens = Arrays.copyOf(prefix, prefix.length + 1);
+            tokens[prefix.length] = prefix[prefix.length - 1];
+            return send(
+                    tokens,
+                    RequestOptions.of(1)
+                            .withOrder(new HoldOrder.Hold(
+                                    handle(command), traits().endsAfter().toSeconds())));
+        }
+
+        @Override
+        public CompletionStage<Outcome> unpin(List<String> handles) {
+            return send(new int[] {1}, RequestOptions.of(1).withOrder(new HoldOrder.Release(handles)));
         }
     }
 

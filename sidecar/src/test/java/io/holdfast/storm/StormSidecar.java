@@ -179,6 +179,7 @@ final class StormSidecar {
         PRIORITY_TOUCH,
         LEASE,
         KEEP_WARM,
+        CONNECTOR,
         DRY_RUN
     }
 
@@ -232,6 +233,7 @@ final class StormSidecar {
                     case PRIORITY_TOUCH -> holding(touches.priorities(), written);
                     case LEASE -> holding(touches.leases(), written);
                     case KEEP_WARM -> holding(touches.warm(), written);
+                    case CONNECTOR -> holding(touches.connector(), written);
                 },
                 new Ledger(new PlayedStore()),
                 acting,

@@ -31,7 +31,7 @@ final class StormTest {
     @Test
     void storms_leaveNothingBehindAndStopNoEngine() {
         // The first twelve in a row that draw every variant.
-        LongStream seeds = DEEP ? LongStream.range(0, 1_000) : LongStream.range(12, 24);
+        LongStream seeds = DEEP ? LongStream.range(0, 1_000) : LongStream.range(29, 41);
         List<Storm.Result> results =
                 seeds.mapToObj(seed -> Storm.of(seed).run()).toList();
         assertThat(results.stream().map(Storm.Result::variant).distinct()).hasSize(StormVariant.values().length);

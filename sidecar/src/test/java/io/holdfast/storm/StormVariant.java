@@ -18,7 +18,9 @@ enum StormVariant {
     /** Stock SGLang as it is. */
     KEEP_WARM(Way.KEEP_WARM, Variant.STOCK, Eviction.LRU, false),
     /** Stock vLLM. */
-    KEEP_WARM_VLLM(Way.KEEP_WARM, Variant.STOCK, Eviction.LRU, true);
+    KEEP_WARM_VLLM(Way.KEEP_WARM, Variant.STOCK, Eviction.LRU, true),
+    /** vLLM with the connector. */
+    VLLM_CONNECTOR(Way.CONNECTOR, Variant.STOCK, Eviction.LRU, true);
 
     final Way way;
     final Variant code;
@@ -40,7 +42,8 @@ enum StormVariant {
             case 4, 5 -> PRIORITY_TOUCH;
             case 6 -> LEASE;
             case 7 -> KEEP_WARM;
-            default -> KEEP_WARM_VLLM;
+            case 8 -> KEEP_WARM_VLLM;
+            default -> VLLM_CONNECTOR;
         };
     }
 

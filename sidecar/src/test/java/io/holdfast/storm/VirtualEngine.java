@@ -11,6 +11,7 @@ import io.holdfast.rules.engine.EngineClock;
 import io.holdfast.rules.engine.EngineDeath;
 import io.holdfast.rules.engine.Generation;
 import io.holdfast.rules.engine.Gpu;
+import io.holdfast.rules.engine.HoldReport;
 import io.holdfast.rules.engine.Model;
 import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.engine.Speed;
@@ -106,6 +107,9 @@ final class VirtualEngine {
     private final Speed speed;
     private final StormOracle oracle;
     private final List<Ear> ears = new ArrayList<>();
+    /** In place of tokens found: what the connector was asked for it did not do. */
+    static final int REFUSED = -1;
+
     /** Until when each lease lasts. */
     private final Map<String, Long> leases = new HashMap<>();
 
@@ -288,7 +292,7 @@ final class VirtualEngine {
     /**
      * The same for a client that hears when the server goes.
      *
-     * @param served hears how many tokens were found in the cache
+     * @param served hears how many tokens were found in the cache; {@link #REFUSED} where an order was refused
      * @param lost when nobody answers any more
      */
     void ask(int[] tokens, RequestOptions options, IntConsumer served, Runnable lost) {
@@ -297,12 +301,16 @@ final class VirtualEngine {
             return;
         }
         asked.add(lost);
-        submit(new Generation(tokens, options, false, time.now(), new TokenListener() {
+        Generation[] own = new Generation[1];
+        own[0] = new Generation(tokens, options, false, time.now(), new TokenListener() {
             @Override
             public void token(int token, int count, int cachedTokens, boolean last) {
                 if (last) {
                     asked.remove(lost);
-                    served.accept(cachedTokens);
+                    boolean refused = own[0].report()
+                            .filter(report -> report.result() instanceof HoldReport.Result.Refused)
+                            .isPresent();
+                    served.accept(refused ? REFUSED : cachedTokens);
                 }
             }
 
@@ -312,7 +320,8 @@ final class VirtualEngine {
                     lost.run();
                 }
             }
-        }));
+        });
+        submit(own[0]);
     }
 
     void flush(Consumer<Boolean> answer) {

@@ -1,5 +1,6 @@
 package io.holdfast.storm;
 
+import io.holdfast.rules.engine.HoldOrder;
 import io.holdfast.rules.engine.RequestOptions;
 import java.util.List;
 import java.util.Optional;
@@ -111,6 +112,13 @@ final class VirtualNetwork {
         if (!options.session().isEmpty()) {
             oracle.touches.opens(who, options.session());
         }
+        options.order().ifPresent(order -> {
+            switch (order) {
+                case HoldOrder.Hold(String id, long _) -> oracle.touches.leases(who, id);
+                case HoldOrder.Release(List<String> ids) -> ids.forEach(id -> oracle.touches.closes(who, id));
+                case HoldOrder.Listing() -> {}
+            }
+        });
         new Request(QUEUE_LIMIT, answer)
                 .begin((served, lost) -> to.ask(
                         tokens,

@@ -224,6 +224,11 @@ final class BlockPool {
         return order;
     }
 
+    /** Returns the name of a block that has one, in 64 bits. */
+    long hash(int block) {
+        return hashOf(block);
+    }
+
     /** Returns the names of all that is held, in 64 bits. */
     Set<Long> hashes() {
         return Arrays.stream(names)

@@ -17,6 +17,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.SequencedMap;
 import java.util.Set;
+import java.util.stream.Collectors;
 
 /*
  * Blocks that the connector holds by name.
@@ -62,6 +63,14 @@ final class HeldBlocks {
 
     boolean any() {
         return !holds.isEmpty();
+    }
+
+    /** Blocks that each hold keeps, by the names that events give them. */
+    Map<String, Set<Long>> hashes() {
+        Map<String, Set<Long>> all = new HashMap<>();
+        holds.forEach((id, hold) ->
+                all.put(id, Arrays.stream(hold.blocks).mapToObj(pool::hash).collect(Collectors.toSet())));
+        return all;
     }
 
     /** Ends holds that are over, and those that the request releases. */

@@ -15,7 +15,9 @@ import io.holdfast.rules.vllm.VllmSettings.Policy;
 import io.holdfast.rules.vllm.VllmSettings.Release;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
@@ -245,6 +247,11 @@ public final class VllmEngine implements Engine {
     /** In the order in which they will be looked at; engine thread only. */
     List<VllmRequest> waiting() {
         return waiting.inOrder();
+    }
+
+    /** Returns the blocks that the connector holds, by the name of the hold. */
+    public Map<String, Set<Long>> held() {
+        return holds.hashes();
     }
 
     /** Returns true if nothing was scheduled though a request waits. */
