@@ -37,7 +37,8 @@ KINDS = {
     "bytes": BYTES,
     "variable": VARIABLE,
     "tcp://host:port": ENDPOINT,
-    "URL": {"type": "string", "pattern": "^https?://."},
+    # Without a user: a password would stand in a ConfigMap.
+    "URL": {"type": "string", "pattern": "^https?://[^@?#]+$"},
     "text": {"type": "string"},
     "names": {"type": "array", "items": TEXT},
     "list": {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 0, "maximum": 4294967295}},

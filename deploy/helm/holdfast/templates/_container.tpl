@@ -35,11 +35,11 @@ volumeMounts:
     mountPath: /etc/holdfast
     readOnly: true
   - name: {{ eq .Values.shape "sidecar" | ternary (default "holdfast-state" .Values.sidecar.stateVolume) "holdfast-state" }}
-    mountPath: {{ .Values.config.stateDirectory }}
+    mountPath: {{ .Values.config.stateDirectory | quote }}
   - name: holdfast-tmp
     mountPath: /tmp
   {{- if and (eq .Values.shape "sidecar") .Values.sidecar.sharedMemoryVolume }}
-  - name: {{ .Values.sidecar.sharedMemoryVolume }}
+  - name: {{ .Values.sidecar.sharedMemoryVolume | quote }}
     mountPath: /dev/shm
   {{- end }}
   {{- with .Values.extraVolumeMounts }}
@@ -76,7 +76,7 @@ livenessProbe:
           name: {{ include "holdfast.fullname" . }}
       {{- range .Values.extraConfigMaps }}
       - configMap:
-          name: {{ . }}
+          name: {{ . | quote }}
           optional: true
       {{- end }}
 - name: holdfast-tmp
@@ -103,7 +103,7 @@ The native sidecar, for initContainers of the engine's pod. From a chart that de
   restartPolicy: Always
   {{- include "holdfast.container" . | nindent 2 }}
   {{- include "holdfast.probes" . | trim | nindent 2 }}
-  {{- if .Values.sidecar.gatesEngine }}
+  {{- if and .Values.sidecar.gatesEngine .Values.probes.readiness }}
   readinessProbe:
     {{- include "holdfast.probe" (dict "root" $ "path" "/readyz" "probe" .Values.probes.readiness) | nindent 4 }}
   {{- end }}

@@ -24,6 +24,9 @@ class VersionTest {
     private static final Pattern MODULE = Pattern.compile("<module>([^<]+)</module>");
     private static final Pattern API = Pattern.compile("(?m)^  version: (\\S+)$");
 
+    /** An image, or a tarball. */
+    private static final Pattern SHIPPED = Pattern.compile("holdfast[:-](\\d+\\.\\d+\\.\\d+)");
+
     @Test
     void everyPlaceThatNamesTheVersion_namesTheSame() throws IOException {
         Map<String, String> found = new TreeMap<>();
@@ -39,6 +42,17 @@ class VersionTest {
 
         assertThat(found).hasSizeGreaterThan(20);
         assertThat(found.values()).as(found.toString()).containsOnly(first(OWN, ROOT.resolve("pom.xml")));
+    }
+
+    @Test
+    void everyImageAndTarballThatAPageNames_isOfThisVersion() throws IOException {
+        String version = first(OWN, ROOT.resolve("pom.xml")).replace("-SNAPSHOT", "");
+        for (String page : List.of("README.md", "docs/install.md")) {
+            assertThat(SHIPPED.matcher(Files.readString(ROOT.resolve(page))).results())
+                    .as(page)
+                    .isNotEmpty()
+                    .allSatisfy(named -> assertThat(named.group(1)).isEqualTo(version));
+        }
     }
 
     private static List<Path> poms() throws IOException {

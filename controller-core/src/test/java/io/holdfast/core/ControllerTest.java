@@ -30,6 +30,7 @@ import io.holdfast.core.plan.Reason;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.core.reading.Samples;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -66,6 +67,34 @@ final class ControllerTest {
             assertThat(hold.heldBlocks()).isEqualTo(2);
             assertThat(hold.heldTokens()).isEqualTo(32);
         });
+    }
+
+    @Test
+    void idle_isAControllerWithoutHoldsThatHoldsNothingByItself() {
+        assertThat(harness.controller.idle()).isTrue();
+        assertThat(ControllerHarness.ready(AUTOMATIC).controller.idle()).isFalse();
+        harness.stored(1, 2);
+        long id = harness.hold(1, 2).id();
+        assertThat(harness.controller.idle()).as("a hold").isFalse();
+        harness.controller.release(id);
+        harness.settle();
+        assertThat(harness.controller.idle()).isTrue();
+    }
+
+    @Test
+    void idle_isNoControllerWhoseUnpinIsUnderWay() throws IOException {
+        ControllerHarness.Disk disk = new ControllerHarness.Disk();
+        disk.append(LedgerLine.Step.PINNED, 5, 2, 2);
+        ControllerHarness next =
+                new ControllerHarness(ControllerHarness.SETTINGS, disk, new ControllerHarness.Engine());
+        next.engine.late = true;
+        next.engine.pins.put(2L, 1);
+        next.idle();
+        next.settle();
+        assertThat(next.controller.idle()).isFalse();
+        next.engine.unanswered.remove().run();
+        next.settle();
+        assertThat(next.controller.idle()).isTrue();
     }
 
     @Test

@@ -39,8 +39,6 @@ public final class KvEventLoop implements AutoCloseable {
     private static final Duration GATHER = Duration.ofMillis(10);
     private static final int NANOS_A_MILLI = 1_000_000;
     private static final long ASKING_NANOS = 5_000_000;
-    /** Share of what may gather, below which twice the time would do. */
-    private static final double LITTLE = 0.25;
 
     private final LongSupplier clock;
     private final FrameListener frames;
@@ -56,10 +54,7 @@ public final class KvEventLoop implements AutoCloseable {
     private boolean full;
     private boolean applied;
     private long beganAt;
-    private long paceNanos = Long.MAX_VALUE;
-    /** Bytes of the fullest socket since the last round that left nothing behind, as a share of what may gather. */
-    private double gathered;
-
+    private final GatherPace pace = new GatherPace();
     private boolean closed;
 
     /**
@@ -174,7 +169,7 @@ public final class KvEventLoop implements AutoCloseable {
     }
 
     private long gather() {
-        long usual = Math.min(paceNanos, gatherNanos);
+        long usual = pace.nanos(gatherNanos);
         return sockets.stream().anyMatch(EndpointSocket::asks) ? Math.min(usual, ASKING_NANOS) : usual;
     }
 
@@ -232,18 +227,8 @@ public final class KvEventLoop implements AutoCloseable {
             full |= socket.full();
             most = Math.max(most, socket.takeFill());
         }
-        pace(most);
+        pace.round(most, full, gatherNanos);
         applied = batches > 0;
         return batches;
-    }
-
-    /** A full receive buffer holds the publisher back, so less time gathers where more comes in it. */
-    private void pace(double fill) {
-        gathered += fill;
-        if (!full) {
-            long pace = Math.min(paceNanos, gatherNanos);
-            paceNanos = gathered > 1 ? Math.max(NANOS_A_MILLI, pace / 2) : gathered < LITTLE ? 2 * pace : pace;
-            gathered = 0;
-        }
     }
 }

@@ -15,6 +15,7 @@ import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Vertx;
 import java.io.PrintWriter;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -185,7 +186,13 @@ public final class SidecarCommand implements Callable<Integer> {
 
     private boolean takes(String name, String value) {
         switch (name) {
-            case "--config" -> config = Path.of(value);
+            case "--config" -> {
+                try {
+                    config = Path.of(value);
+                } catch (InvalidPathException e) {
+                    return false;
+                }
+            }
             case "--set" -> settings.add(value);
             case "--engine" -> engine = value;
             case "--port" -> port = value;
@@ -317,7 +324,17 @@ public final class SidecarCommand implements Callable<Integer> {
 
     private Optional<Path> file() {
         return Optional.ofNullable(config)
-                .or(() -> Optional.ofNullable(System.getenv("HOLDFAST_CONFIG")).map(Path::of));
+                .or(() -> Optional.ofNullable(System.getenv("HOLDFAST_CONFIG")).map(SidecarCommand::path));
+    }
+
+    /** Path that the variable names, which is not as free as a file: a system without UTF-8 can write no umlaut. */
+    static Path path(String text) {
+        try {
+            return Path.of(text);
+        } catch (InvalidPathException e) {
+            throw new CommandException("HOLDFAST_CONFIG is no path of this system (" + e.getMessage()
+                    + "); set LC_ALL=C.UTF-8 where it has other letters than ASCII.");
+        }
     }
 
     private ConfigSources sources(Map<String, String> environment) {

@@ -1,7 +1,9 @@
 package io.holdfast.app.sidecar;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.holdfast.app.cli.CommandException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.lang.reflect.Field;
@@ -10,6 +12,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -35,6 +38,7 @@ class SidecarCommandTest {
             List.of("sidecar", "--engine", "a", "--engine", "b"),
             List.of("sidecar", "--engine", "@file"),
             List.of("sidecar", "--engine", "'a'"),
+            List.of("sidecar", "--config", "no\0path"),
             List.of("sidecar", "--check-config", "--engine", "a"),
             List.of("sidecar", "--engine", "a", "--standby"),
             List.of("sidecar", "--engine", "a", "--unknown", "b"),
@@ -73,6 +77,13 @@ class SidecarCommandTest {
         assertThat(SidecarCommand.usual(List.of("sidecar", name, "a=b"), out)).isPresent();
         assertThat(new CommandLine(new SidecarCommand()).getCommandSpec().findOption(name))
                 .isNotNull();
+    }
+
+    @Test
+    void pathThatTheSystemCannotWrite_isRefusedInASentence() {
+        assertThatThrownBy(() -> SidecarCommand.path("no\0path"))
+                .isInstanceOf(CommandException.class)
+                .hasMessageStartingWith("HOLDFAST_CONFIG is no path of this system");
     }
 
     private static Map<String, Object> options(SidecarCommand command) throws IllegalAccessException {

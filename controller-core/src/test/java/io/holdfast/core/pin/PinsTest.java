@@ -145,6 +145,55 @@ final class PinsTest {
     }
 
     @Test
+    void start_unsureUnpin_isNotOverWhileNobodyKnowsWhatIsThere() throws IOException {
+        ControllerHarness.Disk disk = new ControllerHarness.Disk();
+        disk.append(Step.UNSURE, 5, 99, 2);
+        ControllerHarness next =
+                new ControllerHarness(ControllerHarness.SETTINGS, disk, new ControllerHarness.Engine());
+        next.settle();
+        next.served(480);
+        assertThat(next.takeLog()).isEmpty();
+        next.stored(1, 2);
+        next.settle();
+        assertThat(next.takeLog()).containsExactly("write RELEASED 99 for 5");
+    }
+
+    @Test
+    void unpin_deferred_isOverWhenEventsFromAfterItDoNotShowTheBlock() {
+        harness.stored(1, 2);
+        long id = harness.hold(1, 2).id();
+        harness.engine.unpinAnswers.add(Outcome.Kind.DEFERRED);
+        harness.controller.release(id);
+        harness.settle();
+        harness.takeLog();
+        harness.removed(2, 1);
+        harness.served(480);
+        assertThat(harness.takeLog()).as("it may have come back meanwhile").isEmpty();
+        harness.stored(7, 8);
+        harness.settle();
+        assertThat(harness.takeLog()).containsExactly("write RELEASED 2 for 1");
+    }
+
+    @Test
+    void unpin_deferredOfAPinThatMayBeElsewhere_isNotOverWhereItsBlockIsGone() {
+        harness.engine.pinAnswers.add(Outcome.Kind.DEFERRED);
+        harness.engine.unpinAnswers.add(Outcome.Kind.DEFERRED);
+        harness.stored(1, 2);
+        long id = harness.hold(1, 2).id();
+        harness.controller.release(id);
+        harness.settle();
+        assertThat(harness.takeLog()).endsWith("unpin 2", "write UNSURE 2 for 1");
+        harness.removed(2, 1);
+        harness.settle();
+        for (int i = 0; i < 100; i++) {
+            harness.served(480);
+            harness.stored(7 + 2 * i, 8 + 2 * i);
+        }
+        assertThat(harness.takeLog()).isEmpty();
+        assertThat(harness.controller.view().pins().unsure()).isEqualTo(1);
+    }
+
+    @Test
     void start_twoHoldsOnOneBlock_unpinItOnce() throws IOException {
         ControllerHarness.Disk disk = new ControllerHarness.Disk();
         disk.append(Step.PINNED, 3, 2, 2);
