@@ -51,6 +51,36 @@ class ServerCommandsTest {
     }
 
     @Test
+    void emulatedVllm_hasTheConnectorWhereItIsGivenASecret() throws IOException {
+        Path secret = Files.writeString(folder.resolve("secret"), "sixteen letters and more\n");
+        try (Child child = Child.start(
+                        "emulate",
+                        "--port",
+                        "0",
+                        "--events",
+                        "0",
+                        "--family",
+                        "vllm",
+                        "--connector-secret-file",
+                        secret.toString(),
+                        "--connector-share",
+                        "0.5",
+                        "--connector-max-ttl",
+                        "60",
+                        "--connector-give-way-after",
+                        "0.1");
+                Http engine = new Http(url(JSON.readTree(child.line())))) {
+            String unproven = "{\"v\":1,\"op\":\"list\",\"at\":0,\"proof\":\"" + "0".repeat(64) + "\"}";
+            JsonNode served = engine.post(
+                            "/v1/completions",
+                            "{\"prompt\":\"one\",\"kv_transfer_params\":{\"holdfast\":" + unproven + "}}")
+                    .json();
+            assertThat(served.at("/kv_transfer_params/holdfast"))
+                    .isEqualTo(JSON.readTree("{\"v\":1,\"refused\":\"proof\"}"));
+        }
+    }
+
+    @Test
     void sidecar_releasesWhatItHoldsBeforeItEnds() throws IOException {
         try (Child emulator = Child.start(
                         "emulate",

@@ -69,15 +69,16 @@ class ConnectorHttpTest {
             assertThat(holds.fieldNames()).containsExactly("a");
             assertThat(holds.getJsonArray("a").getInteger(0)).isEqualTo(30);
             assertThat(holds.getJsonArray("a").getDouble(1)).isBetween(0.1, 60.0);
-            assertThat(new JsonObject(client.post("/reset_prefix_cache", "").body()))
-                    .isEqualTo(new JsonObject().put("success", false));
 
             assertThat(answer(post(client, COMPLETIONS, release("a", "b"))).getInteger("released"))
                     .isOne();
             flood(client);
             assertThat(cached(post(client, COMPLETIONS, ask(PREFIX)))).isZero();
+            post(client, COMPLETIONS, hold("a", 60, PREFIX));
             assertThat(new JsonObject(client.post("/reset_prefix_cache", "").body()))
                     .isEqualTo(new JsonObject().put("success", true));
+            assertThat(answer(post(client, COMPLETIONS, list())).getInteger("blocks_held"))
+                    .isZero();
         }
     }
 

@@ -23,10 +23,11 @@ import java.util.stream.Collectors;
  * Blocks that the connector holds by name.
  *
  * A hold is one more user of each full block of a prompt. So the pool evicts none of them, everybody finds them as
- * before, and a reset is refused; the request that asked ends like any other, and nothing keeps an idle engine awake.
+ * before; the request that asked ends like any other, and nothing keeps an idle engine awake.
  *
- * A hold ends when it is released, when it was not renewed in time, or when it gives way. Time is looked at when a
- * request arrives and in each pass: in an idle engine a hold that is over stays until the next request of anybody.
+ * A hold ends when it is released, when it was not renewed in time, when it gives way, or when the cache is emptied.
+ * Time is looked at when a request arrives and in each pass: in an idle engine a hold that is over stays until the next
+ * request of anybody.
  *
  * Giving way is the last resort. While anything is scheduled, a request that waits for blocks gets those of running
  * requests when they end. When nothing was for a while, only holds can be in its way: then they go one by one, the one
@@ -136,6 +137,13 @@ final class HeldBlocks {
         return holds.values().stream()
                 .mapToLong(Hold::untilNanos)
                 .reduce(giveWayNanos(), (one, other) -> one - other < 0 ? one : other);
+    }
+
+    /** Ends all holds before the cache is emptied, unless a request's blocks keep that from happening anyway. */
+    void beforeReset() {
+        if (pool.inUse() == references.size()) {
+            List.copyOf(holds.keySet()).forEach(this::drop);
+        }
     }
 
     private long giveWayNanos() {

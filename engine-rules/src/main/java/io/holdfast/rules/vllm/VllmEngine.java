@@ -157,6 +157,7 @@ public final class VllmEngine implements Engine {
         while (alsoRunning && !running.isEmpty()) {
             preempt(running.removeLast());
         }
+        holds.beforeReset();
         if (cache.clear()) {
             gpu.cacheEmptied();
             log.info("Successfully reset prefix cache");

@@ -239,13 +239,18 @@ class HeldBlocksTest {
     }
 
     @Test
-    void reset_isRefusedWhileAnythingIsHeld() {
+    void reset_endsAllHolds_unlessARequestKeepsItFromHappening() {
         VllmBench bench = bench(QUARTER);
-        ask(bench, prompt(0, 20 * BLOCK + 1), hold("a", 600));
+        int[] prefix = prompt(0, 20 * BLOCK + 1);
+        ask(bench, prefix, hold("a", 600));
+        bench.submit(prompt(1, 20), RequestOptions.of(5), new Heard());
+        bench.engine.step();
         assertThat(bench.engine.resetPrefixCache(false)).isFalse();
-        assertThat(cached(bench, prompt(0, 20 * BLOCK + 1))).isEqualTo(20 * BLOCK);
-        ask(bench, prompt(1, 3), new HoldOrder.Release(List.of("a")));
+        bench.run();
+        assertThat(listed(bench)).containsOnlyKeys("a");
         assertThat(bench.engine.resetPrefixCache(false)).isTrue();
+        assertThat(listed(bench)).isEmpty();
+        assertThat(cached(bench, prefix)).isZero();
     }
 
     @Test

@@ -57,13 +57,20 @@ final class HoldOrders {
 
     private final Connector connector;
     private final EngineClock clock;
+    private final int mostSeen;
 
     /** Proofs that were taken, with the times that they name; they come about in the order of these. */
     private final SequencedMap<String, Long> seen = new LinkedHashMap<>();
 
     HoldOrders(Connector connector, EngineClock clock) {
+        this(connector, clock, MOST_SEEN);
+    }
+
+    /** @param mostSeen proofs that are remembered; beyond them the oldest are forgotten */
+    HoldOrders(Connector connector, EngineClock clock, int mostSeen) {
         this.connector = connector;
         this.clock = clock;
+        this.mostSeen = mostSeen;
         if (!connector.hasSecret()) {
             log.warn(
                     "The connector has no secret of at least {} characters: nothing is held.",
@@ -180,10 +187,14 @@ final class HoldOrders {
         if (at < now - VALID_MILLIS || at > now + VALID_MILLIS) {
             return Optional.of(refusal("clock").put("now", now));
         }
-        while (!seen.isEmpty() && (seen.size() >= MOST_SEEN || seen.firstEntry().getValue() < now - VALID_MILLIS)) {
+        if (seen.containsKey(proof)) {
+            return Optional.of(refusal("seen"));
+        }
+        while (!seen.isEmpty() && (seen.size() >= mostSeen || seen.firstEntry().getValue() < now - VALID_MILLIS)) {
             seen.pollFirstEntry();
         }
-        return seen.putIfAbsent(proof, at) == null ? Optional.empty() : Optional.of(refusal("seen"));
+        seen.put(proof, at);
+        return Optional.empty();
     }
 
     private static Taken refused(GenerationRequest ask, JsonObject refusal) {
