@@ -191,8 +191,8 @@ class HoldfastConnector(KVConnectorBase_V1, SupportsHMA):
         reset = pool.reset_prefix_cache
 
         def reset_prefix_cache():
-            # The cache is emptied because its contents are void (new weights, sleep). vLLM counts
-            # on that as soon as no request runs, and 0.22 even ends if a block is still in use.
+            # The cache is emptied because its contents are void (new weights, sleep). vLLM takes for
+            # granted that this works once no request runs; 0.22.1 ends where a block is in use.
             self._let_all_go()
             return reset()
 
