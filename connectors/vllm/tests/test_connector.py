@@ -245,7 +245,7 @@ class Asking(unittest.TestCase):
         for extra, why in (
             ({}, "no secret"), ({"secret_file": "/nonexistent"}, "no secret"),
             ({"secret_file": "/"}, "no secret"), ({"secret_file": None}, "no secret"),
-            ({"secret_file": 10**9}, "no secret"), ({"secret_env": "HF_TEST_SHORT"}, "no secret"),
+            ({"secret_file": 0}, "no secret"), ({"secret_env": "HF_TEST_SHORT"}, "no secret"),
             ({"secret_env": "HF_TEST_NONE"}, "no secret"), ({"secret_env": 5}, "no secret"),
             ({"secret": SECRET}, "no secret"),
         ):
@@ -631,7 +631,21 @@ class OtherVersions(unittest.TestCase):
     def test_steps_that_are_not_understood(self):
         e = Engine()
         hold(e, prompt(4))
+        self.assertEqual(e.in_use(), 4)
         self.assertIsNotNone(e.connector.build_connector_meta(None))
+        self.assertEqual((e.in_use(), e.connector._refs), (0, {}))  # nothing that could stand in the way
+        p = prompt(4)
+        self.assertEqual(hold(e, p)["refused"], "engine")
+        e = Engine(max_share=0.9)
+        for i in range(8):
+            hold(e, prompt(10), f"h{i}")
+        del e.connector._max_model_len
+        r = e.add(prompt(50))
+        e.step()
+        e.now += 1
+        e.run()
+        self.assertIn(r.request_id, e.ended)
+        self.assertEqual(e.in_use(), 0)
         self.assertEqual(e.connector.get_num_new_matched_tokens(None, None), (0, False))
 
 
