@@ -191,7 +191,7 @@ class HoldfastConnector(KVConnectorBase_V1, SupportsHMA):
         reset = pool.reset_prefix_cache
 
         def reset_prefix_cache():
-            # The cache is emptied because its contents are void (new weights, sleep). vLLM relies on
+            # The cache is emptied since its contents are void (new weights, sleep). vLLM relies on
             # this to work once no request runs: 0.22.1 ends where a block is still in use.
             self._make_room_for_reset()
             return reset()
