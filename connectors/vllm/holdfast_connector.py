@@ -167,7 +167,7 @@ class HoldfastConnector(KVConnectorBase_V1, SupportsHMA):
         secret = ""
         try:
             if "secret_file" in extra:
-                with open(extra["secret_file"], encoding="utf-8") as file:
+                with open(os.fspath(extra["secret_file"]), encoding="utf-8") as file:
                     secret = file.read().strip()
             elif "secret_env" in extra:
                 secret = os.environ.get(extra["secret_env"], "").strip()
@@ -191,9 +191,9 @@ class HoldfastConnector(KVConnectorBase_V1, SupportsHMA):
         reset = pool.reset_prefix_cache
 
         def reset_prefix_cache():
-            # The cache is emptied because its contents are void (new weights, sleep). vLLM counts
-            # on that as soon as no request runs, and 0.22 even ends if a block is still in use.
-            self._let_all_go()
+            # The cache is emptied since its contents are void (new weights, sleep). vLLM relies on
+            # this to work once no request runs: 0.22.1 ends where a block is still in use.
+            self._make_room_for_reset()
             return reset()
 
         pool.reset_prefix_cache = reset_prefix_cache
@@ -223,7 +223,12 @@ class HoldfastConnector(KVConnectorBase_V1, SupportsHMA):
 
     def build_connector_meta(self, scheduler_output):
         """At the end of each scheduling step."""
-        self._step(scheduler_output)
+        try:
+            self._step(scheduler_output)
+        except Exception as e:  # who cannot see that the engine waits must not stand in its way
+            self._broken = True
+            self._failed("step", e)
+            self._let_all_go()
         return KVConnectorMetadata()
 
     def request_finished(self, request, block_ids):
@@ -387,18 +392,19 @@ class HoldfastConnector(KVConnectorBase_V1, SupportsHMA):
             for name in [n for n, (until, _) in self._holds.items() if now >= until]:
                 self._let_go(name)
 
-    @guarded(None)
     def _let_all_go(self):
-        """Before the prefix cache is emptied; when a request keeps that from happening, nothing."""
+        for name in list(self._holds):
+            self._let_go(name)
+
+    @guarded(None)
+    def _make_room_for_reset(self):
         in_use = self._pool.num_gpu_blocks - 1 - self._pool.get_num_free_blocks()
-        if self._holds and in_use <= len(self._refs):
-            for name in list(self._holds):
-                self._let_go(name)
+        if self._holds and in_use <= len(self._refs):  # else requests keep it from happening
+            self._let_all_go()
             logger.info("holdfast: all holds end, since the prefix cache is emptied")
 
     # ---- giving way
 
-    @guarded(None)
     def _step(self, scheduler_output):
         looked_at, self._looked_at = self._looked_at, None
         self._sweep()

@@ -22,7 +22,12 @@ from vllm.sampling_params import SamplingParams
 from vllm.v1.core.kv_cache_utils import get_request_block_hasher, init_none_hash
 from vllm.v1.core.sched.async_scheduler import AsyncScheduler
 from vllm.v1.core.sched.scheduler import Scheduler
-from vllm.v1.kv_cache_interface import FullAttentionSpec, KVCacheConfig, KVCacheGroupSpec
+from vllm.v1.kv_cache_interface import (
+    FullAttentionSpec,
+    KVCacheConfig,
+    KVCacheGroupSpec,
+    SlidingWindowSpec,
+)
 from vllm.v1.outputs import ModelRunnerOutput
 from vllm.v1.request import Request
 from vllm.v1.structured_output import StructuredOutputManager
@@ -70,7 +75,8 @@ _hasher = None
 class Engine:
     """Steps the scheduler by hand; its model answers every request with token 7."""
 
-    def __init__(self, blocks=101, in_flight=1, prefix_caching=True, secret=True, **extra):
+    def __init__(self, blocks=101, in_flight=1, prefix_caching=True, window=0, secret=True,
+                 **extra):
         """`extra` is the connector's configuration; the secret is added unless it is False."""
         global _vllm_config, _hasher
         if _vllm_config is None:
@@ -85,9 +91,12 @@ class Engine:
         config.cache_config.enable_prefix_caching = prefix_caching
         spec = FullAttentionSpec(
             block_size=BLOCK, num_kv_heads=1, head_size=32, dtype=torch.bfloat16)
-        kv = KVCacheConfig(
-            num_blocks=blocks, kv_cache_tensors=[],
-            kv_cache_groups=[KVCacheGroupSpec(["layer"], spec)])
+        groups = [KVCacheGroupSpec(["layer"], spec)]
+        if window:  # a hybrid model: some layers see only the last tokens
+            groups.append(KVCacheGroupSpec(["other"], SlidingWindowSpec(
+                block_size=BLOCK, num_kv_heads=1, head_size=32, dtype=torch.bfloat16,
+                sliding_window=window)))
+        kv = KVCacheConfig(num_blocks=blocks, kv_cache_tensors=[], kv_cache_groups=groups)
         kind = AsyncScheduler if in_flight > 1 else Scheduler
         self.scheduler = kind(
             vllm_config=config, kv_cache_config=kv, block_size=BLOCK, log_stats=False,
