@@ -1,5 +1,6 @@
 package io.holdfast.storm;
 
+import io.holdfast.rules.engine.RequestOptions;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -127,6 +128,11 @@ final class TouchJudge {
 
     /** What no call can take back is counted, and of what can be taken back nothing is left. */
     void atRest() {
+        if (variant == StormVariant.VLLM_CONNECTOR) {
+            // What has run out in an idle engine goes when anybody asks it for anything.
+            traffic.keySet().forEach(engine -> engine.ask(new int[] {1}, RequestOptions.of(1), _ -> {}, () -> {}));
+            time.runUntil(time.now() + 5 * Timeline.SECOND);
+        }
         for (StormProcess process : homes.keySet()) {
             VirtualEngine home = homes.get(process);
             for (VirtualEngine engine : traffic.keySet()) {
