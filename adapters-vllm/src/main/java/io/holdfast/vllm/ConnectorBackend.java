@@ -48,8 +48,8 @@ public final class ConnectorBackend implements Backend {
     /** Name in configuration and reasons. */
     public static final String NAME = "vllm_connector";
 
-    private static final Duration TIME = Duration.ofSeconds(180);
-    private static final Duration RENEWED = Duration.ofSeconds(60);
+    private static final Duration TIME = Duration.ofMinutes(3);
+    private static final Duration RENEWED = Duration.ofMinutes(1);
 
     public static final BackendTraits TRAITS =
             BackendTraits.soft().needing(Need.TOKENS).leasedFor(TIME, RENEWED);

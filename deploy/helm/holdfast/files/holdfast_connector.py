@@ -1,0 +1,1 @@
+../../../../connectors/vllm/holdfast_connector.py
