@@ -52,6 +52,10 @@ public final class Http implements AutoCloseable {
                 .POST(BodyPublishers.ofString(body)));
     }
 
+    Answer delete(String path) {
+        return send(HttpRequest.newBuilder(server.resolve(path)).DELETE());
+    }
+
     /** Looks until the answer is the wanted one. */
     public Answer await(String path, Predicate<Answer> wanted) {
         Answer seen = get(path);

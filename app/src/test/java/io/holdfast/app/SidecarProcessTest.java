@@ -8,6 +8,7 @@ import io.holdfast.app.cli.ExitCode;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
 import io.holdfast.emulator.Endpoints;
+import io.holdfast.rules.vllm.Connector;
 import io.holdfast.rules.vllm.VllmSettings;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;
@@ -17,9 +18,11 @@ import java.net.ServerSocket;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -201,6 +204,86 @@ class SidecarProcessTest {
         } finally {
             vertx.close().await();
         }
+    }
+
+    /** What is held stays through floods, and is evicted by the next one once it is released. */
+    @Test
+    void vllmWithTheConnector_keepsWhatIsHeld_andTheSecretIsInNothingThatIsPrinted() throws Exception {
+        Vertx vertx = Vertx.vertx();
+        String secret = "c0ffee-secret-token-c0ffee";
+        // 128 blocks of 16 tokens, a quarter of which may be held.
+        VllmSettings settings =
+                VllmSettings.defaults().withSizes(129, 16, 1_024).withConnector(Connector.of(secret));
+        try (Emulator vllm = Emulator.start(
+                        vertx, EmulatorSettings.defaults().withKind(new EmulatorSettings.Kind.Vllm(settings)));
+                Child child = Child.start(
+                        Map.of("MY_SECRET", secret),
+                        "sidecar",
+                        "--engine",
+                        vllm.uri().toString(),
+                        "--port",
+                        "0",
+                        "--set",
+                        "engines.main.events=" + vllm.eventsEndpoint(),
+                        "--set",
+                        "engines.main.connectorSecretEnv=MY_SECRET",
+                        "--set",
+                        "engines.main.automaticHolds=false",
+                        "--state-directory",
+                        folder.toString(),
+                        "--log-level",
+                        "debug");
+                Http sidecar = new Http(served(child));
+                Http engine = new Http(vllm.uri())) {
+            sidecar.await("/readyz", answer -> answer.status() == 200);
+            int[] prefix = IntStream.range(1_000, 1_256).toArray();
+            assertThat(cached(engine, prefix)).isZero();
+            String hold = sidecar.post(
+                            "/api/v1/engines/main/holds",
+                            "{\"tokens\":" + Arrays.toString(prefix) + ",\"leaseSeconds\":600}")
+                    .json()
+                    .path("id")
+                    .asText();
+            sidecar.await(
+                    "/api/v1/engines/main/holds/" + hold,
+                    answer -> answer.json().path("state").asText().equals("held"));
+
+            flood(engine, 1);
+            assertThat(cached(engine, prefix)).isGreaterThanOrEqualTo(240);
+            flood(engine, 2);
+            assertThat(cached(engine, prefix)).isGreaterThanOrEqualTo(240);
+
+            assertThat(sidecar.delete("/api/v1/engines/main/holds/" + hold).status())
+                    .isEqualTo(200);
+            flood(engine, 3);
+            assertThat(cached(engine, prefix)).isZero();
+
+            CommandRun told = child.stop();
+            assertThat(told.code()).isEqualTo(TERMINATED);
+            assertThat(told.out() + told.err()).contains("vllm_connector").doesNotContain(secret);
+        } finally {
+            vertx.close().await();
+        }
+    }
+
+    /** Fills the cache one and a half times, each time with other prompts. */
+    private static void flood(Http engine, int number) {
+        for (int i = 0; i < 12; i++) {
+            int first = 5_000 * number + 256 * i;
+            cached(engine, IntStream.range(first, first + 256).toArray());
+        }
+    }
+
+    private static int cached(Http engine, int[] prompt) {
+        Http.Answer answer = engine.post(
+                "/v1/completions",
+                "{\"model\":\"holdfast-emulated\",\"max_tokens\":1,\"prompt\":" + Arrays.toString(prompt) + "}");
+        assertThat(answer.status()).as(answer.text()).isEqualTo(200);
+        return answer.json()
+                .path("usage")
+                .path("prompt_tokens_details")
+                .path("cached_tokens")
+                .asInt();
     }
 
     @Test
