@@ -22,6 +22,7 @@ class VersionTest {
             Pattern.compile("<groupId>io\\.holdfast</groupId>\\s*<artifactId>[^<]+</artifactId>\\s*<version>([^<$]+)<");
 
     private static final Pattern MODULE = Pattern.compile("<module>([^<]+)</module>");
+    private static final Pattern WHEEL = Pattern.compile("(?m)^version = \"([^\"]+)\"$");
     private static final Pattern API = Pattern.compile("(?m)^  version: (\\S+)$");
 
     /** An image, or a tarball. */
@@ -35,6 +36,7 @@ class VersionTest {
         }
         Path api = ROOT.resolve("sidecar/src/main/resources/io/holdfast/sidecar/http/openapi.yaml");
         found.put("openapi.yaml", first(API, api));
+        found.put("the connector", first(WHEEL, ROOT.resolve("connectors/vllm/pyproject.toml")));
         found.put("docs/embed.md", first(OWN, ROOT.resolve("docs/embed.md")));
         CommandRun told = CommandRun.by("--version");
         assertThat(told.code()).isEqualTo(ExitCode.OK);
