@@ -172,6 +172,15 @@ public final class ConnectorBackend implements Backend {
                     ? Outcome.refusedForNow(refusal.get())
                     : new Outcome(Kind.REJECTED, refusal.get(), sent.cachedTokens());
         }
+        long granted = said.path("ttl").asLong();
+        if (granted < TIME.toSeconds()) {
+            // It would end between two renewals, and nobody would notice.
+            return new Outcome(
+                    Kind.REJECTED,
+                    "The connector holds for " + granted + " s at most (its max_ttl), and a hold needs "
+                            + TIME.toSeconds() + ": start the engine with a larger one.",
+                    sent.cachedTokens());
+        }
         long held = said.path("held").asLong();
         if (held < blocks) {
             return new Outcome(

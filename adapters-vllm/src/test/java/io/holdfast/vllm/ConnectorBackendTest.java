@@ -124,10 +124,11 @@ class ConnectorBackendTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-        {"holdfast":{"held":2}}                                                              | 0 | ACCEPTED | MISSING
-        {"holdfast":{"held":2}}                                                              | 4 | ACCEPTED | ACCEPTED
-        {"holdfast":{"held":1}}                                                              | 4 | CLIPPED  | CLIPPED
+        {"holdfast":{"held":2,"ttl":180}}                                                    | 0 | ACCEPTED | MISSING
+        {"holdfast":{"held":2,"ttl":180}}                                                    | 4 | ACCEPTED | ACCEPTED
+        {"holdfast":{"held":1,"ttl":180}}                                                    | 4 | CLIPPED  | CLIPPED
         {"holdfast":{"held":0,"refused":"share","blocks_held":60,"blocks_most":63}}          | 4 | REJECTED | REJECTED
+        {"holdfast":{"held":2,"ttl":60}}                                                     | 4 | REJECTED | REJECTED
         {"holdfast":{"held":0,"refused":"aborted"}}                                          | 4 | REJECTED | REJECTED
         null                                                                                 | 4 | REJECTED | REJECTED
         """)

@@ -124,8 +124,11 @@ final class SharedPromptTest {
                 .allMatch(Round::allHit);
     }
 
+    /** The engine is an SGLang, for which there is no connector. */
     @ParameterizedTest
-    @EnumSource(names = "DRY_RUN", mode = EnumSource.Mode.EXCLUDE)
+    @EnumSource(
+            names = {"DRY_RUN", "CONNECTOR"},
+            mode = EnumSource.Mode.EXCLUDE)
     void fiveTimesTooLittleRoom_doesNoHarmAndHoldsSomething(Way way) {
         Workload workload = new Workload(30, 2_048, 3, 24_576, 0);
         int without = 0;
