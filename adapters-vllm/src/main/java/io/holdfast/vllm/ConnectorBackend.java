@@ -41,7 +41,7 @@ public final class ConnectorBackend implements Backend {
      * reads it in a log can neither ask for something else nor ask it again. A name is never used twice: it has a part
      * that is this process's own, and the numbers of the hold and of the attempt.
      *
-     * Where the engine tells how many tokens it found, a renewal that found fewer than are held is a loss: the
+     * A renewal that found fewer tokens than are held is a loss, where the engine tells how many it found: the
      * connector gave way, or the engine started anew, and what the request stored is a miss that was paid for.
      */
 

@@ -206,7 +206,7 @@ class SidecarProcessTest {
         }
     }
 
-    /** What is held stays through floods, and is evicted by the next one once it is released. */
+    /** A held prefix stays through floods, and is evicted by the next one once it is released. */
     @Test
     void vllmWithTheConnector_keepsWhatIsHeld_andTheSecretIsInNothingThatIsPrinted() throws Exception {
         Vertx vertx = Vertx.vertx();

@@ -87,7 +87,7 @@ final class PlayedTouches {
         return "lease-" + life + "-";
     }
 
-    /** As {@code vllm_connector}. */
+    /** Returns what plays {@code vllm_connector}. */
     Backend connector() {
         return new Connector();
     }

@@ -51,7 +51,7 @@ public final class SidecarCommand implements Callable<Integer> {
     private static final Duration ASKS_EACH = Duration.ofSeconds(2);
     /** Time that an engine beside which this starts has to say what it is; a probe of this process waits as long. */
     private static final Duration ASKS_FIRST = Duration.ofSeconds(1);
-    /** The same for somebody who only looks, and whom nothing probes. */
+    /** Time for the same where somebody only looks, and nothing probes. */
     private static final Duration ASKS_WHO_WAITS = Duration.ofSeconds(5);
 
     private static final Duration LOOKS_EACH = Duration.ofMillis(250);
@@ -260,7 +260,7 @@ public final class SidecarCommand implements Callable<Integer> {
         return ExitCode.OK;
     }
 
-    /** Whether it is known what the engine is, after a moment for its answer. */
+    /** Returns true if it is known what the engine is, after at most this time for its answer. */
     private boolean recognised(Duration most) throws InterruptedException {
         return engine == null || recogniser.within(most).isPresent();
     }

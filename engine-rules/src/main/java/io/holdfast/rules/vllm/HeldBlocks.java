@@ -45,7 +45,7 @@ final class HeldBlocks {
     private final EngineClock clock;
     private final Faults faults;
 
-    /** By name, the one held or renewed the longest ago first. */
+    /** Holds by name, the one held or renewed the longest ago first. */
     private final SequencedMap<String, Hold> holds = new LinkedHashMap<>();
 
     /** Number of holds that refer to a block, for those with any. */

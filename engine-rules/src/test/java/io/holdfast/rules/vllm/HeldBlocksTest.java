@@ -100,7 +100,7 @@ class HeldBlocksTest {
         assertThat(bench.engine.stats().freeBlocks()).isEqualTo(USABLE);
     }
 
-    /** Of an aligned prompt the last block is computed anew each time, and takes the place of its copy. */
+    /** The last block of an aligned prompt is computed anew each time, and takes the place of its copy. */
     @ParameterizedTest
     @ValueSource(ints = {16 * BLOCK, 16 * BLOCK + 1})
     void renewal_costsNoBlock_andTheTimeBeginsAnew(int length) {
