@@ -21,13 +21,13 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** Holds by a backend whose pins end by themselves a minute after their last renewal or use, and not before. */
+/** Holds by a backend whose pins end by themselves a minute after their last renewal, and not before. */
 final class PinsThatEndInTimeTest {
     private static final Duration HOUR = Duration.ofHours(1);
     private static final Duration TIME = Duration.ofSeconds(60);
     private static final Duration RENEWED = Duration.ofSeconds(20);
     private static final String CANNOT =
-            "cannot be released before its time runs out, 60 s after its last renewal or use: the engine has no call"
+            "cannot be released before its time runs out, 60 s after its last renewal: the engine has no call"
                     + " that takes a pin back, so its 48 tokens count until then";
 
     private final Engine engine = new Engine();
@@ -90,32 +90,31 @@ final class PinsThatEndInTimeTest {
     }
 
     @Test
-    void useOfWhatWasReleased_beginsItsTimeAnew() {
+    void useOfWhatWasReleased_prolongsNothing() {
         harness.stored(1, 2, 3);
         HoldView held = hold(1, 2, 3);
         release(held);
         later(Duration.ofSeconds(40));
         harness.storedUnder(3, 4);
-        later(Duration.ofSeconds(40));
-        assertThat(harness.holdNow(held.id()).state()).as("used 40 s before").isEqualTo(HoldState.EXPIRING);
-        later(Duration.ofSeconds(25));
+        later(Duration.ofSeconds(22));
         assertThat(harness.holdNow(held.id()).state()).isEqualTo(HoldState.RELEASED);
     }
 
     @Test
-    void useOfItsBeginning_keepsThatAlone() {
+    void blocksBesideItsPath_countWhileItMayLast() {
+        engine.traits = engine.traits.withBlocksBeside(2);
         harness.stored(1, 2, 3);
+        harness.stored(11);
         HoldView held = hold(1, 2, 3);
+        assertThat(harness.controller.view().budget().pinnedTokens()).isEqualTo(80);
+        assertThat(ask(11)).isNotDone();
+        harness.settle();
+        assertThat(harness.controller.view().holds().getLast().reason())
+                .startsWith("no room: 80 tokens are pinned, it needs 48 more, and the bound is 100:");
         release(held);
-        later(Duration.ofSeconds(40));
-        harness.storedUnder(1, 9);
-        later(Duration.ofSeconds(40));
-        assertThat(harness.holdNow(held.id()).state()).isEqualTo(HoldState.EXPIRING);
-        assertThat(harness.holdNow(held.id()).reason()).contains("so its 16 tokens count until then");
-        assertThat(harness.controller.view().budget().pinnedTokens()).isEqualTo(16);
-        later(Duration.ofSeconds(25));
-        assertThat(harness.holdNow(held.id()).state()).isEqualTo(HoldState.RELEASED);
-        assertThat(harness.controller.view().budget().pinnedTokens()).isZero();
+        later(Duration.ofSeconds(62));
+        assertThat(harness.controller.view().holds().getLast().state()).isEqualTo(HoldState.HELD);
+        assertThat(harness.controller.view().budget().pinnedTokens()).isEqualTo(48);
     }
 
     @Test
@@ -237,8 +236,8 @@ final class PinsThatEndInTimeTest {
         later(Duration.ofSeconds(3));
         assertThat(harness.holdNow(held.id()).timesLost()).isEqualTo(1);
         assertThat(harness.holdNow(held.id()).reason())
-                .endsWith("it could not be renewed in time, and ends automatically 60 s after its last renewal or"
-                        + " use: renew NOT_SENT");
+                .endsWith("it could not be renewed in time, and ends automatically 60 s after its last renewal:"
+                        + " renew NOT_SENT");
     }
 
     @Test

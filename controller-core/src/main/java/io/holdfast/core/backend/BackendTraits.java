@@ -13,9 +13,12 @@ import java.util.stream.Collectors;
  * @param needs what a prefix must have before it can be pinned
  * @param qualities what a pin and its end are
  * @param renewedEvery how often a pin is renewed while it is needed; zero: never
- * @param endsAfter how long after its last renewal or use a pin ends automatically; zero: it does not
+ * @param endsAfter how long after its last renewal a pin ends automatically; zero: it does not
+ * @param blocksBeside how many blocks a pin may take beside those of its path, such as the end of a request that was
+ *     sent for it
  */
-public record BackendTraits(Set<Need> needs, Set<Quality> qualities, Duration renewedEvery, Duration endsAfter) {
+public record BackendTraits(
+        Set<Need> needs, Set<Quality> qualities, Duration renewedEvery, Duration endsAfter, int blocksBeside) {
     public BackendTraits {
         needs = Set.copyOf(needs);
         qualities = Set.copyOf(qualities);
@@ -65,12 +68,13 @@ public record BackendTraits(Set<Need> needs, Set<Quality> qualities, Duration re
                 Set.of(),
                 Set.of(Quality.LASTING, Quality.RELEASABLE, Quality.RELEASE_TELLS),
                 Duration.ZERO,
-                Duration.ZERO);
+                Duration.ZERO,
+                0);
     }
 
     /** Returns these traits with these needs and no others. */
     public BackendTraits needing(Need... these) {
-        return new BackendTraits(Set.of(these), qualities, renewedEvery, endsAfter);
+        return new BackendTraits(Set.of(these), qualities, renewedEvery, endsAfter, blocksBeside);
     }
 
     /** Returns these traits with pins that end without an unpin, or were never made. */
@@ -98,8 +102,7 @@ public record BackendTraits(Set<Need> needs, Set<Quality> qualities, Duration re
      * after that; they cannot be taken back.
      */
     public BackendTraits endingAfter(Duration time, Duration renewed) {
-        BackendTraits timed = without(Quality.LASTING).without(Quality.RELEASABLE);
-        return new BackendTraits(timed.needs, timed.qualities, renewed, time);
+        return without(Quality.LASTING).without(Quality.RELEASABLE).timed(time, renewed);
     }
 
     /**
@@ -107,8 +110,16 @@ public record BackendTraits(Set<Need> needs, Set<Quality> qualities, Duration re
      * after that; a call takes them back before, and does no harm a second time.
      */
     public BackendTraits leasedFor(Duration time, Duration renewed) {
-        BackendTraits timed = without(Quality.LASTING).withSilentRelease();
-        return new BackendTraits(timed.needs, timed.qualities, renewed, time);
+        return without(Quality.LASTING).withSilentRelease().timed(time, renewed);
+    }
+
+    private BackendTraits timed(Duration time, Duration renewed) {
+        return new BackendTraits(needs, qualities, renewed, time, blocksBeside);
+    }
+
+    /** Returns these traits with pins that take so many blocks beside those of their path. */
+    public BackendTraits withBlocksBeside(int blocks) {
+        return new BackendTraits(needs, qualities, renewedEvery, endsAfter, blocks);
     }
 
     /** Returns these traits with tokens that go to the engine in a call, not in a request of the prefix. */
@@ -124,12 +135,12 @@ public record BackendTraits(Set<Need> needs, Set<Quality> qualities, Duration re
     private BackendTraits with(Quality more) {
         EnumSet<Quality> all = EnumSet.of(more);
         all.addAll(qualities);
-        return new BackendTraits(needs, all, renewedEvery, endsAfter);
+        return new BackendTraits(needs, all, renewedEvery, endsAfter, blocksBeside);
     }
 
     private BackendTraits without(Quality one) {
         Set<Quality> left = qualities.stream().filter(quality -> quality != one).collect(Collectors.toSet());
-        return new BackendTraits(needs, left, renewedEvery, endsAfter);
+        return new BackendTraits(needs, left, renewedEvery, endsAfter, blocksBeside);
     }
 
     public boolean needs(Need need) {

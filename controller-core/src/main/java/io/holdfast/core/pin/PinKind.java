@@ -22,7 +22,7 @@ abstract sealed class PinKind {
 
         Kinds(PinTable table, EngineCaches tree, Renewals<Pin> renewals) {
             staying = new Staying(table, tree);
-            ending = new Ending(tree, renewals);
+            ending = new Ending(renewals);
             leased = new Leased(renewals);
         }
 
@@ -48,7 +48,7 @@ abstract sealed class PinKind {
         return false;
     }
 
-    /** Returns true if it ends a known time after its last renewal or use. */
+    /** Returns true if it ends a known time after its last renewal. */
     boolean endsInTime() {
         return false;
     }
@@ -217,13 +217,11 @@ abstract sealed class PinKind {
         }
     }
 
-    /** A pin that no call takes back, and that ends a known time after its last renewal or use. */
+    /** A pin that no call takes back, and that ends a known time after its last renewal. */
     static final class Ending extends PinKind {
-        private final EngineCaches tree;
         private final Renewals<Pin> renewals;
 
-        Ending(EngineCaches tree, Renewals<Pin> renewals) {
-            this.tree = tree;
+        Ending(Renewals<Pin> renewals) {
             this.renewals = renewals;
         }
 
@@ -234,27 +232,21 @@ abstract sealed class PinKind {
 
         @Override
         boolean outlivesRefusal(Pin pin) {
-            return blocksLeft(pin) > 0;
+            return renewals.mayLast(pin);
         }
 
         @Override
         Optional<Rest> rest(Pin pin, long certainForNanos) {
-            int left = pin.state == State.KEPT ? blocksLeft(pin) : pin.blocks;
-            if (left == pin.blocks && left > 0) {
-                return Optional.empty();
-            }
-            return Optional.of(new Rest(left == 0 ? pin.block : tree.path(pin.block)[left - 1], left));
-        }
-
-        private int blocksLeft(Pin pin) {
-            return renewals.mayLast(pin, pin.backend.traits(), pin.blocks, () -> tree.path(pin.block), tree::lastTouch);
+            return pin.state == State.KEPT && !renewals.mayLast(pin)
+                    ? Optional.of(new Rest(pin.block, 0))
+                    : Optional.empty();
         }
 
         @Override
         String whyItStays(Pin pin, long blockTokens) {
             return "cannot be released before its time runs out, "
                     + pin.backend.traits().endsAfter().toSeconds()
-                    + " s after its last renewal or use: the engine has no call that takes a pin back, so its "
+                    + " s after its last renewal: the engine has no call that takes a pin back, so its "
                     + amount(pin, blockTokens) + " count until then";
         }
 

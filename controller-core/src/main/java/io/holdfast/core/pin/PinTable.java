@@ -165,11 +165,22 @@ final class PinTable {
     }
 
     long pinnedBlocks() {
-        return tree.pinnedBlocks() + uncounted();
+        return tree.pinnedBlocks() + uncounted() + beside();
     }
 
     long pinnedBlocks(int rank) {
+        return onPaths(rank) + beside();
+    }
+
+    private long onPaths(int rank) {
         return tree.rank(rank).pinnedBlocks() + uncounted();
+    }
+
+    /** Returns the number of blocks that pins may take beside their paths. */
+    private long beside() {
+        return pins.values().stream()
+                .mapToLong(pin -> pin.backend.traits().blocksBeside())
+                .sum();
     }
 
     private long uncounted() {
@@ -182,7 +193,7 @@ final class PinTable {
     long surelyPinnedBlocks(int rank) {
         boolean all = pins.values().stream().allMatch(pin -> pin.state == State.PINNED);
         return all
-                ? pinnedBlocks(rank)
+                ? onPaths(rank)
                 : pins.values().stream()
                         .filter(pin -> pin.state == State.PINNED && onRank(pin, rank))
                         .mapToLong(pin -> pin.blocks)

@@ -79,8 +79,8 @@ public final class Pins {
      * ---------------------
      * Some pins end a known time after their last renewal. They are renewed while somebody needs them (Renewals). A
      * process that ends renews nothing, so these need no ledger. Where a call takes them back they are unpinned like
-     * others, and gone when their time has run out, whatever became of the unpin. Where none does, a use prolongs them
-     * as well; to release one is to renew it no more, and it is KEPT, and counts, until its time has surely run out.
+     * others, and gone when their time has run out, whatever became of the unpin. Where none does,
+     * to release one is to renew it no more, and it is KEPT, and counts, until its time has surely run out.
      * Whoever wants the path again meanwhile takes the same pin up.
      *
      * Written ahead
@@ -186,9 +186,7 @@ public final class Pins {
         this.renewals = new Renewals<>(this.acting, turns, new Renewals.Then<>() {
             @Override
             public void calling(PinCommand command) {
-                if (backends.chosen().traits().sendsPrefix()) {
-                    results.calling(command);
-                }
+                results.calling(command);
             }
 
             @Override

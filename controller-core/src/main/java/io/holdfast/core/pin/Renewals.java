@@ -8,8 +8,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.LongUnaryOperator;
-import java.util.function.Supplier;
 
 /** Renews pins that end automatically after a time; belongs to the controller's thread. */
 final class Renewals<P> {
@@ -31,7 +29,7 @@ final class Renewals<P> {
 
     /** Receives the outcome. */
     interface Then<P> {
-        /** A call to renew it is about to be made. */
+        /** It is about to be renewed by sending the prefix. */
         default void calling(PinCommand command) {}
 
         /** It was answered. */
@@ -100,30 +98,6 @@ final class Renewals<P> {
         return nowNanos < mayLast.getOrDefault(pin, NEVER);
     }
 
-    /**
-     * Returns how many blocks of its path a call or a use may keep still. A use prolongs what it passes. Where only the
-     * beginning of a path is used on, the rest runs out before.
-     *
-     * @param known the blocks of its path, or those that are known of it
-     * @param lastUse when a block was last used; 0 where it was not
-     */
-    int mayLast(P pin, BackendTraits traits, int blocks, Supplier<long[]> known, LongUnaryOperator lastUse) {
-        long byCall = mayLast.getOrDefault(pin, NEVER);
-        if (byCall == NEVER || nowNanos < byCall) {
-            return byCall == NEVER ? 0 : blocks;
-        }
-        long[] path = known.get();
-        int left = Math.min(blocks, path.length);
-        while (left > 0 && !mayLast(lastUse.applyAsLong(path[left - 1]), traits)) {
-            left--;
-        }
-        return left;
-    }
-
-    private boolean mayLast(long usedNanos, BackendTraits traits) {
-        return usedNanos > 0 && nowNanos < usedNanos + traits.endsAfter().toNanos();
-    }
-
     /** It is gone. */
     void forget(P pin) {
         end(pin);
@@ -142,7 +116,7 @@ final class Renewals<P> {
                 then.lost(
                         each.getKey(),
                         "it could not be renewed in time, and ends automatically "
-                                + term.traits().endsAfter().toSeconds() + " s after its last renewal or use: "
+                                + term.traits().endsAfter().toSeconds() + " s after its last renewal: "
                                 + term.trouble);
             } else {
                 renew(each.getKey(), term);
@@ -155,7 +129,9 @@ final class Renewals<P> {
         term.underWay = true;
         turns.take(() -> {
             if (term.needed) {
-                then.calling(term.command);
+                if (term.traits().sendsPrefix()) {
+                    then.calling(term.command);
+                }
                 acting.call(
                         () -> term.backend.renew(term.command),
                         outcome -> turns.over(() -> {

@@ -483,7 +483,7 @@ public final class Planner {
     }
 
     private long cost(long block) {
-        return cache.tree().unpinnedBlocks(block) * cache.blockTokens();
+        return (cache.tree().unpinnedBlocks(block) + means.traits().blocksBeside()) * cache.blockTokens();
     }
 
     /** Returns the holds to release so that what stays fits the hard bound; none while that is unknown. */
