@@ -117,16 +117,21 @@ public final class ConnectorBackend implements Backend {
         if (!said.isObject()) {
             return new Capabilities(false, "The engine has no connector of Holdfast's. " + LOAD + ".");
         }
-        return refusal(said)
-                .map(why -> new Capabilities(false, why))
-                .orElseGet(() -> new Capabilities(
-                        true,
-                        String.format(
-                                Locale.ROOT,
-                                "The engine's connector holds until told, up to %,d of %,d blocks, and gives way where"
-                                        + " the engine could not go on.",
-                                said.path("blocks_most").asLong(),
-                                said.path("blocks_total").asLong())));
+        return refusal(said).map(why -> new Capabilities(false, why)).orElseGet(() -> able(said));
+    }
+
+    private static Capabilities able(JsonNode said) {
+        long most = said.path("blocks_most").asLong();
+        Capabilities can = new Capabilities(
+                true,
+                String.format(
+                        Locale.ROOT,
+                        "The engine's connector holds until told, up to %,d of %,d blocks, and gives way where the"
+                                + " engine could not go on.",
+                        most,
+                        said.path("blocks_total").asLong()));
+        long blockTokens = said.path("block_size").asLong();
+        return blockTokens > 0 ? can.upTo(most * blockTokens) : can;
     }
 
     @Override

@@ -67,13 +67,16 @@ class ConnectorBackendTest {
 
     @Test
     void probe_isAListOfOneToken_andTellsTheShare() {
-        says("{\"holdfast\":{\"v\":1,\"holds\":{},\"blocks_held\":0,\"blocks_most\":63,\"blocks_total\":255}}", "0");
+        says(
+                "{\"holdfast\":{\"v\":1,\"holds\":{},\"blocks_held\":0,\"blocks_most\":63,\"blocks_total\":255,\"block_size\":32}}",
+                "0");
         Capabilities can = backend().probe().toCompletableFuture().join();
         assertThat(can)
                 .isEqualTo(new Capabilities(
-                        true,
-                        "The engine's connector holds until told, up to 63 of 255 blocks, and gives way where the"
-                                + " engine could not go on."));
+                                true,
+                                "The engine's connector holds until told, up to 63 of 255 blocks, and gives way where"
+                                        + " the engine could not go on.")
+                        .upTo(63 * 32));
         assertThat(engine.asked())
                 .last()
                 .isEqualTo("POST " + COMPLETIONS

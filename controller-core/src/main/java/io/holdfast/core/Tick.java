@@ -243,8 +243,10 @@ final class Tick {
                             .build(),
                     guard.rank(rank).observed(cache.prompts(), need(cache, readings), cache.answers(), nowNanos),
                     pins.pinnedBlocks(),
-                    hardPins,
-                    backends.chosen().traits().releasable(),
+                    new BudgetRule.Pinning(
+                            hardPins,
+                            backends.chosen().traits().releasable(),
+                            probing.found().map(Capabilities::mostTokens).orElse(OptionalLong.empty())),
                     clockNanos));
         }
         return Budget.tightest(budgets);

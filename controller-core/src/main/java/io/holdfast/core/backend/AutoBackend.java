@@ -160,11 +160,8 @@ public final class AutoBackend implements Backend {
                 return probe(index + 1, beside, Optional.of(new Roomless(candidate, can)), passedOver);
             }
             found = candidate;
-            return CompletableFuture.completedFuture(new Capabilities(
-                    true,
-                    "Chosen: " + candidate.name() + ". " + can.why()
-                            + (passedOver.isEmpty() ? "" : " " + said(passedOver)),
-                    can.caches()));
+            return CompletableFuture.completedFuture(can.saying("Chosen: " + candidate.name() + ". " + can.why()
+                    + (passedOver.isEmpty() ? "" : " " + said(passedOver))));
         });
     }
 
@@ -189,8 +186,7 @@ public final class AutoBackend implements Backend {
         String why = said(passedOver);
         if (chosen.equals(pins.backend) && beside.pinnedTokens() > 0) {
             found = pins.backend;
-            return new Capabilities(
-                    true, "Kept: " + chosen.name() + ", for what it holds already. " + why, pins.can.caches());
+            return pins.can.saying("Kept: " + chosen.name() + ", for what it holds already. " + why);
         }
         found = none;
         waitsForRoom = true;

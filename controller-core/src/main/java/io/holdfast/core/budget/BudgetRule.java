@@ -75,7 +75,8 @@ public final class BudgetRule {
      * The automatic bound of what can be evicted
      * ------------------------------------------
      * The engine itself takes back what it needs, so no room has to be left for requests: only the operator's share
-     * bounds, for the sake of what others find in the rest of the cache.
+     * bounds, for the sake of what others find in the rest of the cache. Where the engine itself bounds what may be held
+     * in all, no more is planned than that: it would only be refused.
      *
      * Unknown is not zero
      * -------------------
@@ -129,24 +130,29 @@ public final class BudgetRule {
             long pinnedBlocks,
             boolean hardPins,
             long nowNanos) {
-        return compute(settings, readings, observed, pinnedBlocks, hardPins, true, nowNanos);
+        Pinning pinning = new Pinning(hardPins, true, OptionalLong.empty());
+        return compute(settings, readings, observed, pinnedBlocks, pinning, nowNanos);
     }
 
     /**
-     * Computes the budget.
+     * Qualities of the backend that pins.
      *
+     * @param hard whether its pins take memory for good
      * @param releasable whether pins can be taken back; where not, requested holds stay within the operator's share as
      *     well
+     * @param mostTokens how much the engine lets it hold in all, where it says so
      */
+    public record Pinning(boolean hard, boolean releasable, OptionalLong mostTokens) {}
+
+    /** Computes the budget. */
     public static Budget compute(
             BudgetSettings settings,
             EngineReadings readings,
             Observed observed,
             long pinnedBlocks,
-            boolean hardPins,
-            boolean releasable,
+            Pinning pinning,
             long nowNanos) {
-        return new BudgetRule(settings, readings, observed, nowNanos).compute(pinnedBlocks, hardPins, releasable);
+        return new BudgetRule(settings, readings, observed, nowNanos).compute(pinnedBlocks, pinning);
     }
 
     /**
@@ -157,16 +163,17 @@ public final class BudgetRule {
         return 2 * blockTokens + (capacity + 99) / 100;
     }
 
-    private Budget compute(long pinnedBlocks, boolean hardPins, boolean releasable) {
+    private Budget compute(long pinnedBlocks, Pinning pinning) {
         long pinned = pinnedBlocks * (long) readings.blockTokens().number().orElse(0);
         List<Term> terms = new ArrayList<>();
-        terms.add(hardPins ? term(Budget.HARD_GUARD, this::hardGuard) : term(Budget.HARD_GUARD, this::soft));
-        terms.add(hardPins ? term(Budget.NEW_PINS, () -> newPins(pinned)) : term(Budget.NEW_PINS, this::soft));
+        Arithmetic soft = () -> soft(pinning.mostTokens);
+        terms.add(term(Budget.HARD_GUARD, pinning.hard ? this::hardGuard : soft));
+        terms.add(term(Budget.NEW_PINS, pinning.hard ? () -> newPins(pinned) : soft));
         long hard = allowed(terms.get(0));
         terms.add(term(Budget.SHARE, this::share));
         long beside = Math.min(hard, allowed(terms.get(1)));
-        long fresh = releasable ? beside : Math.min(beside, allowed(terms.get(2)));
-        if (hardPins) {
+        long fresh = pinning.releasable ? beside : Math.min(beside, allowed(terms.get(2)));
+        if (pinning.hard) {
             terms.add(term("0.8 of the room", () -> eightTenths(pinned)));
             terms.add(term(Budget.ROOM, () -> new Bound(room(pinned), "capacity less what running requests take")));
             terms.add(term(Budget.RESERVE, () -> reserve(pinned)));
@@ -255,8 +262,14 @@ public final class BudgetRule {
                                 : ": new pins take no memory that was promised to what runs"));
     }
 
-    private Bound soft() throws MissingReading {
+    private Bound soft(OptionalLong most) throws MissingReading {
         long capacity = known("capacityTokens", readings.capacityTokens());
+        if (most.isPresent() && most.getAsLong() < capacity) {
+            return new Bound(
+                    most.getAsLong(),
+                    "pins of this backend can be evicted, and the engine lets it hold " + most.getAsLong() + " of "
+                            + capacity + " tokens");
+        }
         return new Bound(capacity, "pins of this backend can be evicted: only the capacity of " + capacity + " bounds");
     }
 

@@ -3,6 +3,7 @@ package io.holdfast.core.budget;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.core.budget.Budget.Term;
+import io.holdfast.core.budget.BudgetRule.Pinning;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.core.reading.Samples;
@@ -19,6 +20,9 @@ final class BudgetRuleTest {
     private static final Optional<RequestSizes> NOTHING_WRITTEN = Optional.empty();
     private static final long SECOND = 1_000_000_000L;
     private static final long SLACK = 1_032;
+
+    private static final Pinning LASTS = new Pinning(false, false, OptionalLong.empty());
+    private static final Pinning LASTS_HARD = new Pinning(true, false, OptionalLong.empty());
 
     @Test
     void hardGuard_nothingWritten_leavesTheContextWhateverRuns() {
@@ -166,14 +170,38 @@ final class BudgetRuleTest {
     @Test
     void pinsWithoutUnpin_stayWithinTheShare_requestedOnesToo() {
         EngineReadings readings = Samples.readings(100_000, 16, 20_000, 0, 0, 0);
-        Budget budget = BudgetRule.compute(settings(NOTHING_WRITTEN), readings, Observed.NOTHING, 100, false, false, 0);
+        Budget budget = BudgetRule.compute(settings(NOTHING_WRITTEN), readings, Observed.NOTHING, 100, LASTS, 0);
         assertThat(budget.hardTokens()).isEqualTo(100_000);
         assertThat(budget.newTokens()).isEqualTo(50_000);
         assertThat(budget.newWhy()).isEqualTo("share 0.5 of the capacity 100000 = 50000");
-        assertThat(BudgetRule.compute(settings(NOTHING_WRITTEN), readings, Observed.NOTHING, 100, true, false, 0)
+        assertThat(BudgetRule.compute(settings(NOTHING_WRITTEN), readings, Observed.NOTHING, 100, LASTS_HARD, 0)
                         .newTokens())
                 .as("beside pins of another backend that take memory for good")
                 .isEqualTo(50_000);
+    }
+
+    @Test
+    void engineThatBoundsWhatIsHeld_isNotAskedForMore() {
+        EngineReadings readings = Samples.readings(100_000, 16, 20_000, 0, 0, 0);
+        Budget budget = bounded(readings, 25_000);
+        assertThat(budget.newTokens()).isEqualTo(25_000);
+        assertThat(budget.automaticTokens()).isEqualTo(25_000);
+        assertThat(budget.newWhy())
+                .isEqualTo("pins of this backend can be evicted, and the engine lets it hold 25000 of 100000 tokens");
+        assertThat(bounded(readings, 75_000).automaticTokens())
+                .as("the operator's share is tighter")
+                .isEqualTo(50_000);
+        assertThat(bounded(readings, 200_000).newTokens()).isEqualTo(100_000);
+    }
+
+    private static Budget bounded(EngineReadings readings, long tokens) {
+        return BudgetRule.compute(
+                settings(NOTHING_WRITTEN),
+                readings,
+                Observed.NOTHING,
+                100,
+                new Pinning(false, true, OptionalLong.of(tokens)),
+                0);
     }
 
     @Test
