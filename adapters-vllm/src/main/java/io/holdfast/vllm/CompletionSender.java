@@ -12,6 +12,7 @@ import io.holdfast.http.EngineHttp;
 import io.holdfast.http.ListedModel;
 import io.holdfast.http.Reply;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
@@ -40,12 +41,36 @@ public final class CompletionSender implements PrefixSender {
     /**
      * Answer of the engine.
      *
+     * @param promptTokens tokens of the prompt as the engine counted them
      * @param transfer what its connector said; missing where it said nothing
      */
-    record Answer(Outcome outcome, JsonNode transfer) {
+    record Answer(Outcome outcome, OptionalLong promptTokens, JsonNode transfer) {
         private Answer(Outcome outcome) {
-            this(outcome, MissingNode.getInstance());
+            this(outcome, OptionalLong.empty(), MissingNode.getInstance());
         }
+
+        private static Answer of(Outcome outcome, JsonNode body) {
+            JsonNode counted = body.path("usage").path("prompt_tokens");
+            return new Answer(
+                    outcome,
+                    counted.isNumber() ? OptionalLong.of(counted.longValue()) : OptionalLong.empty(),
+                    body.path(TRANSFER));
+        }
+
+        /** Returns true if the engine says that it found less than these tokens in its cache. */
+        boolean foundLessThan(int tokens) {
+            return outcome.cachedTokens().isPresent() && outcome.cachedTokens().getAsLong() < tokens;
+        }
+    }
+
+    /**
+     * Returns a prefix with one token more than whole blocks, or the engine would compute and store the last block
+     * again ({@link io.holdfast.core.backend.KeepWarmBackend}).
+     */
+    static int[] andOneMore(int[] prefix) {
+        int[] tokens = Arrays.copyOf(prefix, prefix.length + 1);
+        tokens[prefix.length] = prefix[prefix.length - 1];
+        return tokens;
     }
 
     @Override
@@ -86,11 +111,9 @@ public final class CompletionSender implements PrefixSender {
             body.set(TRANSFER, transfer);
         }
         return http.post(COMPLETIONS, body.toString())
-                .thenApply(reply -> new Answer(
+                .thenApply(reply -> Answer.of(
                         outcome(reply, tokens.length),
-                        reply instanceof Reply.Answer answer
-                                ? answer.json().path(TRANSFER)
-                                : MissingNode.getInstance()));
+                        reply instanceof Reply.Answer answer ? answer.json() : MissingNode.getInstance()));
     }
 
     private Outcome outcome(Reply reply, int tokens) {

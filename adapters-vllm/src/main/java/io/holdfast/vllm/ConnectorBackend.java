@@ -17,7 +17,6 @@ import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
 import java.time.Duration;
 import java.time.InstantSource;
-import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
@@ -33,9 +32,6 @@ public final class ConnectorBackend implements Backend {
      * is a request of the prefix for one token, which carries the name; the same request again renews it, and tells by
      * the tokens that the engine found whether all of it was there. What is held gives way where the engine could not go
      * on otherwise, so no pin can stop the engine, and it ends in time when this process does.
-     *
-     * One token more than whole blocks is sent, or the engine would compute and store the last block again
-     * (KeepWarmBackend).
      *
      * The secret never travels. What is asked is proven by a code of the question, its time and its tokens, so whoever
      * reads it in a log can neither ask for something else nor ask it again. A name is never used twice: it has a part
@@ -155,8 +151,7 @@ public final class ConnectorBackend implements Backend {
                     Kind.REJECTED, "A prefix is held by sending it to the connector, and its tokens are not known."));
         }
         int[] prefix = command.prefix().tokensOf(command.blocks());
-        int[] tokens = Arrays.copyOf(prefix, prefix.length + 1);
-        tokens[prefix.length] = prefix[prefix.length - 1];
+        int[] tokens = CompletionSender.andOneMore(prefix);
         String id = handle(command);
         ObjectNode question = question("hold", id + "\n" + TIME.toSeconds() + "\n" + digest(tokens))
                 .put("id", id)
@@ -191,9 +186,7 @@ public final class ConnectorBackend implements Backend {
             return new Outcome(
                     Kind.CLIPPED, "The connector holds " + held + " blocks of " + blocks + ".", sent.cachedTokens());
         }
-        boolean gone =
-                again && sent.cachedTokens().isPresent() && sent.cachedTokens().getAsLong() < tokens;
-        return gone
+        return again && answer.foundLessThan(tokens)
                 ? new Outcome(
                         Kind.MISSING,
                         "of " + tokens + " tokens the engine found "

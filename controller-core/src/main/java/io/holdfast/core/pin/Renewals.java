@@ -116,8 +116,8 @@ final class Renewals<P> {
                 then.lost(
                         each.getKey(),
                         "it could not be renewed in time, and ends automatically "
-                                + term.traits().endsAfter().toSeconds() + " s after its last renewal: "
-                                + term.trouble);
+                                + term.traits().endsAfter().toSeconds() + " s after its last renewal"
+                                + (term.trouble.isEmpty() ? "" : ": " + term.trouble));
             } else {
                 renew(each.getKey(), term);
             }
@@ -148,9 +148,10 @@ final class Renewals<P> {
     private void answered(P pin, Term term, Outcome outcome, long askedNanos) {
         term.underWay = false;
         switch (outcome.kind()) {
-            case ACCEPTED, CLIPPED -> mayLast(pin, term.traits(), 0);
+            // What was found to be missing was computed again by the same call, and is kept as long as any other.
+            case ACCEPTED, CLIPPED, MISSING -> mayLast(pin, term.traits(), 0);
             case DEFERRED -> mayLast(pin, term.traits(), Pins.ARRIVAL_NANOS);
-            case REJECTED, MISSING, NOT_SENT -> {}
+            case REJECTED, NOT_SENT -> {}
         }
         if (!term.needed) {
             return;

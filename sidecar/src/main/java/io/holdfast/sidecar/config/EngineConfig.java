@@ -22,6 +22,7 @@ import io.holdfast.sidecar.config.Key.Default;
 import io.holdfast.sidecar.config.Key.Reload;
 import io.holdfast.sidecar.config.Key.Unit;
 import io.holdfast.vllm.ConnectorBackend;
+import io.holdfast.vllm.NixlLeaseBackend;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Path;
@@ -69,7 +70,8 @@ public record EngineConfig(
         @Key("backend that holds; dry_run decides everything and sends nothing")
         @Unit(
                 value = "word",
-                range = "auto, session_hold, pin_blocks, priority_touch, vllm_connector, keep_warm, dry_run")
+                range = "auto, session_hold, pin_blocks, priority_touch, vllm_connector, nixl_lease, keep_warm,"
+                        + " dry_run")
         @Default(value = "auto", why = "takes the first that the engine can")
         String backend,
 
@@ -204,7 +206,17 @@ public record EngineConfig(
 
         @Key("vllm: environment variable that has the secret of Holdfast's connector in it")
         @Default(why = "the connector is not asked")
-        Optional<String> connectorSecretEnv) {
+        Optional<String> connectorSecretEnv,
+
+        @Key(
+                name = "nixlLeaseSeconds",
+                value = "vllm: its `kv_lease_duration`, for which it keeps what `nixl_lease` sent")
+        @Unit(from = 15, to = 600)
+        @Default(value = "30", why = "NIXL's own; a request that does not fit waits that long")
+        Duration nixlLease) {
+    /** NIXL's own lease. */
+    public static final Duration NIXL_LEASE = Duration.ofSeconds(30);
+
     /** Advice for an address that is none. */
     static final String ADDRESS = "the address of the engine's HTTP server, such as http://127.0.0.1:30000,"
             + " without user, query or fragment";
@@ -230,7 +242,7 @@ public record EngineConfig(
                 PinBlocksBackend.NAME,
                 PriorityTouchBackend.NAME,
                 KeepWarmBackend.NAME),
-        VLLM("--max-model-len", ConnectorBackend.NAME, KeepWarmBackend.NAME);
+        VLLM("--max-model-len", ConnectorBackend.NAME, NixlLeaseBackend.NAME, KeepWarmBackend.NAME);
 
         private final String contextFlag;
 

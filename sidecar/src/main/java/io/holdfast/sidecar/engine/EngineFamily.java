@@ -2,6 +2,7 @@ package io.holdfast.sidecar.engine;
 
 import io.holdfast.core.backend.Backend;
 import io.holdfast.core.backend.BackendTraits;
+import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.backend.PrefixSender;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.requests.RequestRules;
@@ -55,11 +56,30 @@ public interface EngineFamily {
     /**
      * One of the backends: what it is, for whoever has no engine to make one for, and how it is made for one.
      *
-     * @param traits those of every one that is made
+     * @param traits those of every one that is made with the configuration's defaults
+     * @param look finds out whether it would work and holds nothing for that, where it is taken by its name alone
      */
-    record BackendKind(BackendTraits traits, Function<BackendParts, Backend> make) {
+    record BackendKind(
+            BackendTraits traits,
+            Function<BackendParts, Backend> make,
+            Optional<Function<BackendParts, CompletionStage<Capabilities>>> look) {
+        /** One of those that are chosen among. */
+        BackendKind(BackendTraits traits, Function<BackendParts, Backend> make) {
+            this(traits, make, Optional.empty());
+        }
+
         Backend of(BackendParts parts) {
             return make.apply(parts);
+        }
+
+        /** Returns true if it is never chosen, and taken where the configuration names it. */
+        boolean byName() {
+            return look.isPresent();
+        }
+
+        /** Asks whether it works, in a way that does the engine no harm where nobody wants it. */
+        CompletionStage<Capabilities> ask(BackendParts parts) {
+            return look.map(it -> it.apply(parts)).orElseGet(() -> of(parts).probe());
         }
     }
 

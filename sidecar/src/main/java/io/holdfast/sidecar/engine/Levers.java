@@ -1,6 +1,5 @@
 package io.holdfast.sidecar.engine;
 
-import io.holdfast.core.backend.Backend;
 import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.backend.DryRunBackend;
 import io.holdfast.core.budget.BudgetRule;
@@ -16,7 +15,8 @@ import java.util.concurrent.TimeUnit;
 /**
  * The ways in which prefixes can be held on one engine, each asked whether it works there; the best one first.
  *
- * @param levers the backends of the engine's family that the sidecar chooses among, in that order
+ * @param levers the backends of the engine's family in the order in which the sidecar chooses among them, and those that it
+ *     takes by their names alone
  */
 public record Levers(List<Lever> levers) {
     private static final int ANSWER_SECONDS = 5;
@@ -26,9 +26,10 @@ public record Levers(List<Lever> levers) {
      *
      * @param backend its name in the configuration
      * @param takesMemory whether its pins take memory for good
+     * @param byName whether it is taken by its name alone, and never chosen
      * @param why it works or not, one sentence
      */
-    public record Lever(String backend, boolean works, boolean takesMemory, String why) {}
+    public record Lever(String backend, boolean works, boolean takesMemory, boolean byName, String why) {}
 
     public Levers {
         levers = List.copyOf(levers);
@@ -44,20 +45,21 @@ public record Levers(List<Lever> levers) {
                 System::nanoTime,
                 new SplittableRandom());
         List<CompletableFuture<Lever>> asked = EngineFamily.of(contact.config().type()).backends().entrySet().stream()
-                .map(each -> probed(each.getKey(), each.getValue().of(parts)))
+                .map(each -> probed(each.getKey(), each.getValue(), parts))
                 .toList();
         return new Levers(asked.stream().map(CompletableFuture::join).toList());
     }
 
-    private static CompletableFuture<Lever> probed(String name, Backend backend) {
-        return backend.probe()
+    private static CompletableFuture<Lever> probed(
+            String name, EngineFamily.BackendKind kind, EngineFamily.BackendParts parts) {
+        return kind.ask(parts)
                 .toCompletableFuture()
                 .completeOnTimeout(
                         new Capabilities(false, "The engine gave no answer within " + ANSWER_SECONDS + " s."),
                         ANSWER_SECONDS,
                         TimeUnit.SECONDS)
                 .thenApply(found ->
-                        new Lever(name, found.canPin(), backend.traits().takesMemory(), found.why()));
+                        new Lever(name, found.canPin(), kind.traits().takesMemory(), kind.byName(), found.why()));
     }
 
     /** The same where pins that take memory for good are no way while the longest request needs the whole cache. */
@@ -76,13 +78,14 @@ public record Levers(List<Lever> levers) {
                 capacity,
                 type.contextFlag());
         return new Levers(levers.stream()
-                .map(lever ->
-                        lever.works() && lever.takesMemory() ? new Lever(lever.backend(), false, true, why) : lever)
+                .map(lever -> lever.works() && lever.takesMemory()
+                        ? new Lever(lever.backend(), false, true, lever.byName(), why)
+                        : lever)
                 .toList());
     }
 
     public Optional<Lever> best() {
-        return levers.stream().filter(Lever::works).findFirst();
+        return levers.stream().filter(lever -> lever.works() && !lever.byName()).findFirst();
     }
 
     /** What the sidecar would hold with: the best that works, and else nothing. */

@@ -13,6 +13,7 @@ import io.holdfast.sidecar.config.EngineConfig;
 import io.holdfast.vllm.CompletionSender;
 import io.holdfast.vllm.ConnectorBackend;
 import io.holdfast.vllm.ConnectorSecret;
+import io.holdfast.vllm.NixlLeaseBackend;
 import io.holdfast.vllm.PrefixCaching;
 import io.holdfast.vllm.VllmReadings;
 import io.holdfast.vllm.VllmRenderer;
@@ -25,7 +26,7 @@ import java.util.concurrent.CompletionStage;
 
 /**
  * vLLM: does not tell where it publishes nor how it names blocks. A stock one has no pins, so what is used is kept; with
- * Holdfast's connector it holds.
+ * Holdfast's connector it holds, and with NIXL it leases.
  */
 final class VllmFamily implements EngineFamily {
     @Override
@@ -50,6 +51,13 @@ final class VllmFamily implements EngineFamily {
                                 parts.connectorSecret().map(secret -> secret.passedTo(ConnectorSecret::of)),
                                 InstantSource.system(),
                                 parts.random())));
+        backends.put(
+                NixlLeaseBackend.NAME,
+                new BackendKind(
+                        NixlLeaseBackend.traits(EngineConfig.NIXL_LEASE),
+                        parts -> new NixlLeaseBackend(
+                                parts.http(), parts.timer(), parts.config().nixlLease()),
+                        Optional.of(parts -> NixlLeaseBackend.look(parts.http(), parts.timer()))));
         backends.put(
                 KeepWarmBackend.NAME,
                 new BackendKind(

@@ -159,6 +159,7 @@ class SidecarConfigTest {
         {E}, readingsMillis: 1}}      | engines.a.readingsMillis is '1'; write 50 to 60000
         {E}, tickMillis: 0}}          | engines.a.tickMillis is '0'; write 10 to 10000
         {E}, automaticLeaseSeconds: 0}} | engines.a.automaticLeaseSeconds is '0'; write 1 to 86400
+        {E}, nixlLeaseSeconds: 14}} | engines.a.nixlLeaseSeconds is '14'; write 15 to 600
         {E}, leastSavingMillis: -1}}  | engines.a.leastSavingMillis is '-1'; write 0 to 60000
         {E}, hashAlgorithm: sha256}}  | engines.a.hashAlgorithm is 'sha256'; only vLLM lets one choose it: leave the key out
         {E}, hashAlgorithm: md5}}     | engines.a.hashAlgorithm is 'md5'; write sha256 or sha256_cbor or xxhash
@@ -207,7 +208,7 @@ class SidecarConfigTest {
         {E}}, b: 7}                   | engines.b is the value '7'; write a mapping
         {E}}, a: {type: vllm, url: 'http://x'}} | is not valid YAML at line 1, column 82 ('Duplicate field 'a'')
         {E}}, b: {type: vllm, url: 'http://127.0.0.1:30000'}} | engines.b.url is 'http://127.0.0.1:30000' like
-        {E}}, b: {type: vllm, url: 'http://x', backend: pin_blocks}} | engines.b.backend is 'pin_blocks'; an engine of type vllm has none of that name: write auto or vllm_connector or keep_warm or dry_run
+        {E}}, b: {type: vllm, url: 'http://x', backend: pin_blocks}} | engines.b.backend is 'pin_blocks'; an engine of type vllm has none of that name: write auto or vllm_connector or nixl_lease or keep_warm or dry_run
         engines: {}                   | engines has none; write at least one by its name
         engines: [a]                  | engines is a list; write a mapping with a name before each mapping
         engines: {a: 7}               | engines.a is the value '7'; write a mapping with the keys

@@ -59,6 +59,7 @@ class BackendRegistryTest {
         "priority_touch, false",
         "keep_warm,      true",
         "vllm_connector, true",
+        "nixl_lease,     true",
         "dry_run,        true"
     })
     void pinOfABackend_isSaidToGo(String backend, boolean letsGo) {
