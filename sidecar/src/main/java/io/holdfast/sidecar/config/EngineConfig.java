@@ -230,7 +230,8 @@ public record EngineConfig(
                 PinBlocksBackend.NAME,
                 PriorityTouchBackend.NAME,
                 KeepWarmBackend.NAME),
-        VLLM("--max-model-len", ConnectorBackend.NAME, KeepWarmBackend.NAME);
+        VLLM("--max-model-len", ConnectorBackend.NAME, KeepWarmBackend.NAME),
+        TENSORRT_LLM("--max_seq_len", KeepWarmBackend.NAME);
 
         private final String contextFlag;
 
@@ -309,6 +310,11 @@ public record EngineConfig(
                 "kvcachedSegment",
                 kvcachedSegment.orElse(""),
                 "write the segment's name or path, or leave the key out");
+        require(
+                kvcachedSegment.isEmpty() || type != EngineType.TENSORRT_LLM,
+                "kvcachedSegment",
+                kvcachedSegment.orElse(""),
+                "kvcached serves SGLang and vLLM only: leave the key out");
         kvcachedCachedTokens.ifPresent(tokens -> require(
                 kvcachedSegment.isPresent() && (tokens >= 1 || tokens == -1),
                 "kvcachedCachedTokens",
