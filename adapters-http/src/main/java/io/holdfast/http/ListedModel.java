@@ -10,8 +10,9 @@ import java.util.OptionalDouble;
  *
  * @param name the model's name; absent where the engine does not report it
  * @param contextTokens the most tokens of prompt and answer together, which a vLLM reports here
+ * @param owner the word for whoever made it, by which some engines name themselves
  */
-public record ListedModel(Optional<String> name, OptionalDouble contextTokens) {
+public record ListedModel(Optional<String> name, OptionalDouble contextTokens, Optional<String> owner) {
     /** Route of the list. */
     public static final String PATH = "/v1/models";
 
@@ -20,10 +21,15 @@ public record ListedModel(Optional<String> name, OptionalDouble contextTokens) {
         JsonNode model = EngineJson.read(body).path("data").path(0);
         JsonNode context = model.path("max_model_len");
         return new ListedModel(
-                Optional.of(model.path("id"))
-                        .filter(JsonNode::isTextual)
-                        .map(JsonNode::textValue)
-                        .filter(name -> !name.isEmpty()),
-                context.isNumber() ? OptionalDouble.of(context.doubleValue()) : OptionalDouble.empty());
+                text(model.path("id")),
+                context.isNumber() ? OptionalDouble.of(context.doubleValue()) : OptionalDouble.empty(),
+                text(model.path("owned_by")));
+    }
+
+    private static Optional<String> text(JsonNode value) {
+        return Optional.of(value)
+                .filter(JsonNode::isTextual)
+                .map(JsonNode::textValue)
+                .filter(text -> !text.isEmpty());
     }
 }

@@ -19,7 +19,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * Has a vLLM engine compute a prefix: one token is requested after it, by the completions route, which takes token ids.
+ * Has an engine compute a prefix: one token is requested after it, by the completions route, which takes token ids from vLLM
+ * and TensorRT-LLM alike.
  */
 public final class CompletionSender implements PrefixSender {
     private static final String COMPLETIONS = "/v1/completions";

@@ -10,8 +10,9 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.function.Function;
 
-/** Finds out whether a vLLM engine keeps prefixes at all, and in how many caches. */
+/** Finds out whether an engine keeps prefixes at all, and in how many caches. */
 public final class PrefixCaching {
     private static final String METRICS = "/metrics";
     private static final String CONFIG = "vllm:cache_config_info";
@@ -19,41 +20,71 @@ public final class PrefixCaching {
     private PrefixCaching() {}
 
     /**
-     * Asks until the engine says something: one that starts has said nothing about what it can do.
+     * Asks a vLLM engine until it says something: one that starts has said nothing about what it can do.
      *
      * @param timer paces the questions; once it is shut down, silence is taken for a no
      */
     public static CompletionStage<Capabilities> ask(EngineHttp http, ScheduledExecutorService timer) {
+        return ask(http, timer, METRICS, ".", page -> judge(page.samples(CONFIG)));
+    }
+
+    /** Asks a TensorRT-LLM engine in the same way. */
+    public static CompletionStage<Capabilities> askTensorRt(EngineHttp http, ScheduledExecutorService timer) {
+        return ask(
+                http,
+                timer,
+                TensorRtReadings.PATH,
+                ": start it with " + TensorRtReadings.FLAGS + ".",
+                PrefixCaching::judgeTensorRt);
+    }
+
+    private static CompletionStage<Capabilities> ask(
+            EngineHttp http,
+            ScheduledExecutorService timer,
+            String route,
+            String mend,
+            Function<MetricsText, Capabilities> judge) {
         return new ProbeLoop<>(
                         timer,
-                        () -> http.get(METRICS)
-                                .thenApply(reply -> new ProbeLoop.Attempt<>(silence(reply), () -> judge(reply))),
+                        () -> http.get(route)
+                                .thenApply(reply -> new ProbeLoop.Attempt<>(
+                                        silence(reply, route), () -> judge(reply, route, mend, judge))),
                         why -> new Capabilities(false, why))
                 .answer();
     }
 
-    private static Optional<String> silence(Reply reply) {
+    private static Optional<String> silence(Reply reply, String route) {
         return switch (reply) {
             case Reply.NoAnswer lost -> Optional.of(lost.why());
             case Reply.Answer answer
             when answer.status() == 429 || answer.status() >= 500 ->
-                Optional.of("The engine answered " + METRICS + " with HTTP " + answer.status() + ".");
+                Optional.of("The engine answered " + route + " with HTTP " + answer.status() + ".");
             case Reply.Answer answer -> Optional.empty();
         };
     }
 
-    private static Capabilities judge(Reply reply) {
+    private static Capabilities judge(
+            Reply reply, String route, String mend, Function<MetricsText, Capabilities> judge) {
         return switch (reply) {
             case Reply.NoAnswer lost -> new Capabilities(false, lost.why());
-            case Reply.Answer answer when answer.wantsKey() -> new Capabilities(false, answer.wantedKey(METRICS));
+            case Reply.Answer answer when answer.wantsKey() -> new Capabilities(false, answer.wantedKey(route));
             case Reply.Answer answer
             when answer.status() != 200 ->
                 new Capabilities(
                         false,
-                        "The engine answered " + METRICS + " with HTTP " + answer.status()
-                                + ", so that it is not known whether it caches prefixes.");
-            case Reply.Answer answer -> judge(MetricsText.parse(answer.body()).samples(CONFIG));
+                        "The engine answered " + route + " with HTTP " + answer.status()
+                                + ", so that it is not known whether it caches prefixes" + mend);
+            case Reply.Answer answer -> judge.apply(MetricsText.parse(answer.body()));
         };
+    }
+
+    /** Reuse of blocks is on unless it is switched off, and told where it is. */
+    private static Capabilities judgeTensorRt(MetricsText page) {
+        return page.samples("trtllm_kv_cache_config_info").stream()
+                        .anyMatch(cache -> cache.label("enable_block_reuse").equals("False"))
+                ? new Capabilities(
+                        false, "The engine caches no prefixes: start it with kv_cache_config.enable_block_reuse: true.")
+                : new Capabilities(true, "The engine keeps what was used last.");
     }
 
     private static Capabilities judge(List<Sample> caches) {

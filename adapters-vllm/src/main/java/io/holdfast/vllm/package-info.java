@@ -1,5 +1,6 @@
 /**
- * vLLM: its readings, whether it caches prefixes, requests of our own, and what it makes of a prompt.
+ * vLLM: its readings, whether it caches prefixes, requests of our own, and what it makes of a prompt. TensorRT-LLM, which
+ * answers the same requests: what differs.
  *
  * <p>Must not: deciding what to hold and when, and the names of blocks, which the event stream's module has.
  */

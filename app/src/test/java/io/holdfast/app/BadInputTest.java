@@ -34,11 +34,13 @@ class BadInputTest {
             delimiter = '|',
             quoteCharacter = '`',
             value = {
-                "emulate --family nosuch|--family is 'nosuch'; there are sglang and vllm.",
+                "emulate --family nosuch|--family is 'nosuch'; there are sglang, vllm and tensorrt_llm.",
                 "doctor|'--engine=URL'; see 'holdfast doctor --help'.",
                 "doctor --engine nosuch|--engine is 'nosuch'; write the address of the engine's HTTP server,",
-                "doctor --engine http://127.0.0.1:1 --type nosuch|--type is 'nosuch'; write sglang or vllm, or leave it"
-                        + " out.",
+                "doctor --engine http://127.0.0.1:1 --type nosuch|--type is 'nosuch'; write sglang, vllm or"
+                        + " tensorrt_llm, or leave it out.",
+                "emulate --family tensorrt_llm --hash-seed 0|--hash-seed is for --family vllm, and this is"
+                        + " tensorrt_llm",
                 "doctor --engine http://127.0.0.1:1 --wait long|--wait is 'long'; write a time from 0 s to 720h, such",
                 "doctor --engine http://127.0.0.1:1 --wait 1h|--wait is '1h'; wait at most 1m.",
                 "doctor --engine http://127.0.0.1:1|Nothing listens at http://127.0.0.1:1: start the engine, or write"

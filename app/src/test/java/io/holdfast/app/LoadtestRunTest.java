@@ -131,6 +131,22 @@ class LoadtestRunTest {
         }
     }
 
+    /** It has no route that empties its cache, so legs are told apart as on vLLM. */
+    @Test
+    void keepWarmOnTensorRt_tellsLegsApartByASalt() throws IOException {
+        EmulatorSettings tensorRt = QuickEngine.PLAIN.withKind(new EmulatorSettings.Kind.Vllm(
+                VllmSettings.defaults().withSizes(129, 16, 1_024).withRelease(VllmSettings.Release.TENSORRT_LLM)));
+        try (Emulator emulator = Emulator.start(vertx, tensorRt)) {
+            CommandRun told = run(emulator, "--hold", "keep-warm", "--touch-every", "1", "--concurrency", "1");
+            assertThat(told.code()).as(told.toString()).isEqualTo(ExitCode.INCONCLUSIVE);
+            assertThat(told.out())
+                    .contains("texts of each leg begin with a salt", "VERDICT: INCONCLUSIVE(design)")
+                    .containsPattern("pinned +256 ")
+                    .containsPattern("baseline +0 ");
+            assertThat(Files.readString(Path.of(journal()))).contains("TENSORRT_LLM", "1.4.0");
+        }
+    }
+
     @Test
     void engineThatLacksTheRoute_isNamedAtTheStart() {
         try (Emulator stock = Emulator.start(vertx, QuickEngine.PLAIN);

@@ -60,13 +60,17 @@ public record EmulatorSettings(
             }
         }
 
-        /** vLLM V1, or a server of an optimisation log in its place; its release says which form its events have. */
+        /**
+         * vLLM V1, or in its place a server of an optimisation log or a TensorRT-LLM; its release says which form its
+         * events have.
+         */
         record Vllm(VllmSettings settings) implements Kind {
             @Override
             public Dialect dialect() {
                 return switch (settings.release()) {
                     case V0_32 -> Dialect.VLLM_MAPS;
                     case V0_22 -> Dialect.VLLM_ARRAYS;
+                    case TENSORRT_LLM -> Dialect.TENSORRT_LLM;
                 };
             }
         }
@@ -228,6 +232,9 @@ public record EmulatorSettings(
                 if (settings.stage().isPresent()) {
                     throw new IllegalArgumentException(
                             "kvcached is emulated for SGLang and vLLM only; leave it out for a profile.");
+                }
+                if (settings.release() == VllmSettings.Release.TENSORRT_LLM) {
+                    throw new IllegalArgumentException("kvcached serves SGLang and vLLM only; leave it out.");
                 }
                 if (settings.connector().isPresent() || settings.nixlLease().isPresent()) {
                     throw new IllegalArgumentException(

@@ -2,6 +2,7 @@ package io.holdfast.emulator;
 
 import io.holdfast.emulator.api.ApiSettings;
 import io.holdfast.emulator.api.sglang.SglangApi;
+import io.holdfast.emulator.api.vllm.TensorRtApi;
 import io.holdfast.emulator.api.vllm.VllmApi;
 import io.holdfast.emulator.kvcached.KvSegment;
 import io.holdfast.emulator.process.EmulatorException;
@@ -18,6 +19,7 @@ import io.holdfast.rules.sglang.SglangEngine;
 import io.holdfast.rules.sglang.SglangSettings;
 import io.holdfast.rules.vllm.VllmEngine;
 import io.holdfast.rules.vllm.VllmSettings;
+import io.holdfast.rules.vllm.VllmSettings.Release;
 import io.vertx.core.Vertx;
 import java.util.List;
 import java.util.Optional;
@@ -63,8 +65,12 @@ final class ServerFactory {
                             memory,
                             (gpu, events) ->
                                     new VllmEngine(its, faults, clock, gpu, model, publisher(events, memory), pool),
-                            (ranks, first) -> new VllmApi(vertx, its, api(settings, ranks, first), clock, ranks, faults)
-                                    .routes());
+                            (ranks, first) -> {
+                                ApiSettings api = api(settings, ranks, first);
+                                return its.release() == Release.TENSORRT_LLM
+                                        ? new TensorRtApi(vertx, its, api, clock, ranks, faults).routes()
+                                        : new VllmApi(vertx, its, api, clock, ranks, faults).routes();
+                            });
             };
         } catch (RuntimeException e) {
             memory.ifPresent(KvcachedPool::close);

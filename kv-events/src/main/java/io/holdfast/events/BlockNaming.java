@@ -52,6 +52,11 @@ public interface BlockNaming {
         return vllm(engineId, Optional.empty(), Optional.empty());
     }
 
+    /** Returns TensorRT-LLM's rule. */
+    static BlockNaming tensorRt() {
+        return TensorRtNaming.RULE;
+    }
+
     /** The engine's rule is not known, or not yet; one sentence says why, and what mends it. */
     final class UnknownRule extends IllegalStateException {
         private static final long serialVersionUID = 1;

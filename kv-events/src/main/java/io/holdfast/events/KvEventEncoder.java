@@ -26,7 +26,9 @@ public final class KvEventEncoder {
         /** vLLM since 0.24: events are tagged maps. */
         VLLM_MAPS,
         /** vLLM up to 0.22: events are arrays. */
-        VLLM_ARRAYS;
+        VLLM_ARRAYS,
+        /** TensorRT-LLM since August 2026: tagged maps, which omit what has no value, with SGLang's signed hashes. */
+        TENSORRT_LLM;
 
         private boolean vllm() {
             return this == VLLM_MAPS || this == VLLM_ARRAYS;
@@ -36,7 +38,7 @@ public final class KvEventEncoder {
          * Returns true if events are tagged maps; these releases also name the topic where they repeat past batches.
          */
         public boolean maps() {
-            return this == SGLANG_MAPS || this == VLLM_MAPS;
+            return this == SGLANG_MAPS || this == VLLM_MAPS || this == TENSORRT_LLM;
         }
     }
 
@@ -146,7 +148,12 @@ public final class KvEventEncoder {
     }
 
     private void storedMap(StoredBlocks stores, Details details) throws IOException {
-        events.packMapHeader(dialect.vllm() ? 11 + session(details) : 7 + salt(details) + session(details));
+        events.packMapHeader(
+                switch (dialect) {
+                    case VLLM_MAPS, VLLM_ARRAYS -> 11 + session(details);
+                    case TENSORRT_LLM -> 8;
+                    case SGLANG_MAPS, SGLANG_ARRAYS -> 7 + salt(details) + session(details);
+                });
         text("type").text("BlockStored").text("block_hashes").hashes(stores, details);
         text("parent_block_hash").parent(stores, details);
         text("token_ids").tokens(stores);
@@ -161,6 +168,9 @@ public final class KvEventEncoder {
             if (session(details) > 0) {
                 text("session_id").text(details.session());
             }
+        } else if (dialect == Dialect.TENSORRT_LLM) {
+            // It names neither a salt nor a session: a salt shows in the names of the blocks alone.
+            text("lora_name").events.packNil();
         } else {
             namespace(details);
         }
@@ -252,7 +262,7 @@ public final class KvEventEncoder {
         return this;
     }
 
-    /** SGLang's hashes are signed numbers, vLLM's are unsigned: the same 64 bits look different on the wire. */
+    /** SGLang's hashes are signed numbers, and TensorRT-LLM's; vLLM's are unsigned: the same 64 bits look different on the wire. */
     private void hash(long hash) throws IOException {
         if (hash < 0 && dialect.vllm()) {
             ByteBuffer.wrap(unsigned).putLong(1, hash);

@@ -3,6 +3,7 @@ package io.holdfast.events;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 
 /**
  * The names that SGLang gives to the blocks of a prompt: a SHA-256 chain, cut to its first eight bytes.
@@ -40,16 +41,21 @@ public final class SglangBlockNames {
     }
 
     private static long[] names(int[] tokens, int blockUnits, int unitTokens, String salt) {
+        return chain(
+                tokens,
+                blockUnits,
+                unitTokens,
+                salt.isEmpty() ? new byte[0] : Sha256.of((SALT_DOMAIN + salt).getBytes(StandardCharsets.UTF_8)));
+    }
+
+    /** @param root digest in front of the first block, empty for none */
+    static long[] chain(int[] tokens, int blockUnits, int unitTokens, byte[] root) {
         if (blockUnits < 1) {
             throw new IllegalArgumentException("A block has at least one token, not " + blockUnits + ".");
         }
         Sha256 sha256 = new Sha256();
-        byte[] digest = new byte[Sha256.BYTES];
-        boolean chained = !salt.isEmpty();
-        if (chained) {
-            byte[] text = (SALT_DOMAIN + salt).getBytes(StandardCharsets.UTF_8);
-            sha256.finish(text, text.length, digest);
-        }
+        boolean chained = root.length > 0;
+        byte[] digest = Arrays.copyOf(root, Sha256.BYTES);
         byte[] block = new byte[Math.multiplyExact(blockUnits, unitTokens * Integer.BYTES)];
         ByteBuffer words = ByteBuffer.wrap(block).order(ByteOrder.LITTLE_ENDIAN);
         ByteBuffer head = ByteBuffer.wrap(digest);

@@ -18,6 +18,13 @@ final class Sha256 {
         }
     }
 
+    /** Digest of one input. */
+    static byte[] of(byte[] input) {
+        byte[] digest = new byte[BYTES];
+        new Sha256().finish(input, input.length, digest);
+        return digest;
+    }
+
     /** More of the input. */
     void update(byte[] input) {
         digest.update(input);

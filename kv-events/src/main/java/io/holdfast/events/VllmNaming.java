@@ -1,9 +1,7 @@
 package io.holdfast.events;
 
-import io.holdfast.core.index.Gap;
 import io.holdfast.core.index.KvEventSink;
 import io.holdfast.core.index.StoredBlocks;
-import io.holdfast.core.index.Tier;
 import io.holdfast.events.VllmHashing.Algorithm;
 import io.holdfast.events.VllmHashing.Form;
 import java.util.List;
@@ -127,12 +125,9 @@ final class VllmNaming implements BlockNaming {
         known = configured();
     }
 
-    /** The engine's events on their way to their receiver. */
-    private final class Listener implements KvEventSink {
-        private final KvEventSink next;
-
+    private final class Listener extends RelayedEvents {
         Listener(KvEventSink next) {
-            this.next = next;
+            super(next);
         }
 
         @Override
@@ -140,38 +135,13 @@ final class VllmNaming implements BlockNaming {
             if (!proven && tried.get() < MOST_TRIES) {
                 heard(chain);
             }
-            next.stored(chain);
+            super.stored(chain);
         }
 
         @Override
         public void restarted(long seen) {
             VllmNaming.this.restarted();
-            next.restarted(seen);
-        }
-
-        @Override
-        public void batchStarted(long sequence, long stampMicros) {
-            next.batchStarted(sequence, stampMicros);
-        }
-
-        @Override
-        public void removed(long[] hashes, int from, int to, Tier tier, int group) {
-            next.removed(hashes, from, to, tier, group);
-        }
-
-        @Override
-        public void cleared() {
-            next.cleared();
-        }
-
-        @Override
-        public void batchEnded() {
-            next.batchEnded();
-        }
-
-        @Override
-        public void gap(Gap gap) {
-            next.gap(gap);
+            super.restarted(seen);
         }
     }
 }

@@ -82,6 +82,24 @@ final class GoldenPayloads {
                     + "656e616e742d61a967726f75705f69647800b26b765f63616368655f737065635f6b696e64ae66756c6c5f617474656e"
                     + "74696f6eaa73657373696f6e5f6964a6736573732d3100";
 
+    /**
+     * Store of two blocks of four tokens from 1 on, removal of the second, cleared; written by msgspec from structs as
+     * TensorRT-LLM documents them, with hashes computed by its documented rule. No engine was run.
+     */
+    static final String TENSORRT_LLM =
+            "93cb41d954fc400000009388a474797065ab426c6f636b53746f726564ac626c6f636b5f68617368657392d3e4322285"
+                    + "22a304abcf756b1d258c63ccc0b1706172656e745f626c6f636b5f68617368c0a9746f6b656e5f696473980102030405"
+                    + "060708aa626c6f636b5f73697a6504a76c6f72615f6964c0a66d656469756da3475055a96c6f72615f6e616d65c083a4"
+                    + "74797065ac426c6f636b52656d6f766564ac626c6f636b5f68617368657391cf756b1d258c63ccc0a66d656469756da3"
+                    + "47505581a474797065b0416c6c426c6f636b73436c656172656400";
+
+    /** One block of the same tokens with a salt whose number is 7, and an image in it, of rank 2; written likewise. */
+    static final String TENSORRT_LLM_SALTED =
+            "93cb41d954fc400000009189a474797065ab426c6f636b53746f726564ac626c6f636b5f68617368657391cf7abf874d"
+                    + "c011b0eeb1706172656e745f626c6f636b5f68617368c0a9746f6b656e5f6964739401020304aa626c6f636b5f73697a"
+                    + "6504a76c6f72615f6964c0a66d656469756da3475055a96c6f72615f6e616d65c0a76d6d5f6b657973919183a4747970"
+                    + "65a66d6d5f6b6579a468617368a26162ac73746172745f6f66667365740002";
+
     static final List<String> ALL = List.of(
             SGLANG_ARRAYS,
             SGLANG_SALTED_ARRAY,
@@ -91,7 +109,9 @@ final class GoldenPayloads {
             VLLM_G5,
             VLLM_G6,
             VLLM_G7,
-            VLLM_BYTE_HASHES);
+            VLLM_BYTE_HASHES,
+            TENSORRT_LLM,
+            TENSORRT_LLM_SALTED);
 
     private GoldenPayloads() {}
 }

@@ -85,6 +85,42 @@ final class KvEventDecoderTest {
     }
 
     @Test
+    void tensorRtMaps_areRead() {
+        assertThat(decode(GoldenPayloads.TENSORRT_LLM))
+                .containsExactly(
+                        "batch 9",
+                        "stored [-2003500929019345749, 8460888372051954880] at the root [1, 2, 3, 4, 5, 6, 7, 8] by 4"
+                                + " in GPU",
+                        "removed [8460888372051954880] from GPU",
+                        "cleared",
+                        "end");
+    }
+
+    /** Its events name no salt; the names of blocks show it to whoever knows the rule. */
+    @Test
+    void tensorRtSalt_showsByTheNameOfTheFirstBlock() {
+        assertThat(decoder.decode(
+                        HexFormat.of().parseHex(GoldenPayloads.TENSORRT_LLM_SALTED),
+                        9,
+                        BlockNaming.tensorRt().listening(log)))
+                .isTrue();
+        assertThat(log.lines())
+                .containsExactly(
+                        "batch 9",
+                        "stored [8844936961183559918] at the root [1, 2, 3, 4] by 4 in GPU namespaced",
+                        "end");
+        assertThat(decoder.rank()).isEqualTo(2);
+
+        EventLog plain = new EventLog();
+        assertThat(decoder.decode(
+                        HexFormat.of().parseHex(GoldenPayloads.TENSORRT_LLM),
+                        9,
+                        BlockNaming.tensorRt().listening(plain)))
+                .isTrue();
+        assertThat(plain.lines()).isEqualTo(decode(GoldenPayloads.TENSORRT_LLM));
+    }
+
+    @Test
     void vllmByteHashes_areFoldedToTheirLastEightBytes() {
         assertThat(decode(GoldenPayloads.VLLM_BYTE_HASHES))
                 .containsExactly(

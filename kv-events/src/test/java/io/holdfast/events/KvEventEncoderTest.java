@@ -9,6 +9,7 @@ import io.holdfast.events.KvEventEncoder.Dialect;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /** The encoder against bytes that engines, or their serialisation library, wrote. */
@@ -49,6 +50,21 @@ final class KvEventEncoderTest {
     @Test
     void vllmMaps_areTheEnginesBytes() {
         assertThat(hex(vllm(Dialect.VLLM_MAPS))).isEqualTo(GoldenPayloads.VLLM_G6);
+    }
+
+    @Test
+    void tensorRtMaps_areTheEnginesBytes() {
+        KvEventEncoder encoder = new KvEventEncoder(Dialect.TENSORRT_LLM);
+        int[] tokens = IntStream.rangeClosed(1, 8).toArray();
+        long[] names = TensorRtBlockNames.of(tokens, 4);
+        StoredBlocks chain = chain(4, names);
+        for (int token : tokens) {
+            chain.addToken(token);
+        }
+        encoder.stored(chain);
+        encoder.removed(names, 1, 2, Tier.GPU, 0);
+        encoder.cleared();
+        assertThat(hex(encoder.finish(1_700_000_000, 0))).isEqualTo(GoldenPayloads.TENSORRT_LLM);
     }
 
     @Test

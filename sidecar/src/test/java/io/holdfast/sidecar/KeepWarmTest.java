@@ -10,11 +10,16 @@ import io.holdfast.events.VllmHashing.Form;
 import io.holdfast.rules.fault.CacheFault;
 import io.holdfast.rules.vllm.VllmSettings;
 import io.holdfast.sidecar.config.SidecarConfig;
+import io.holdfast.sidecar.engine.EngineTarget;
 import io.holdfast.sidecar.fleet.Sidecar;
+import io.holdfast.sidecar.look.Diagnosis;
+import io.holdfast.sidecar.look.Doctor;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Arrays;
+import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -74,6 +79,48 @@ class KeepWarmTest {
                 Http engine = new Http(emulator.uri())) {
             client.ready();
             keptUntilReleased(client, prompt -> complete(engine, prompt));
+        } finally {
+            vertx.close().toCompletionStage().toCompletableFuture().join();
+        }
+    }
+
+    /** By the emulator alone. What takes events and statistics away from others is never asked for. */
+    @Test
+    void stockTensorRt_keepsThePrefixThroughFloods_andNothingIsTakenFromOthers() {
+        Vertx vertx = Vertx.vertx();
+        VllmSettings small = VllmSettings.defaults()
+                .withSizes(BLOCKS + 1, BLOCK, 2_048)
+                .withRelease(VllmSettings.Release.TENSORRT_LLM);
+        try (Emulator emulator = Emulator.start(
+                        vertx,
+                        EmulatorSettings.defaults()
+                                .withKind(new EmulatorSettings.Kind.Vllm(small))
+                                .withPrefillMicrosPerToken(0)
+                                .withFirstTokenMicros(0)
+                                .withDecodeMillis(1));
+                EngineRelay relay = new EngineRelay(emulator.uri());
+                Sidecar sidecar = Sidecar.start(
+                        vertx,
+                        SidecarConfig.parse(
+                                """
+                                listen: {port: 0}
+                                stateDirectory: '%s'
+                                engines:
+                                  demo: {type: tensorrt_llm, url: '%s', events: '%s', readingsMillis: 50, tickMillis: 10}
+                                """.formatted(state, relay.uri(), emulator.eventsEndpoint()), "test.yaml"));
+                SidecarClient client = new SidecarClient(sidecar.uri());
+                Http engine = new Http(emulator.uri())) {
+            keptUntilReleased(client, prompt -> complete(engine, prompt));
+
+            assertThat(client.engine().getJsonObject("backend").getString("why"))
+                    .startsWith("Chosen: keep_warm.");
+            Diagnosis found =
+                    Doctor.examine(EngineTarget.of(relay.uri()), Duration.ZERO, false, new SplittableRandom(1));
+            assertThat(found.engine()).startsWith("TensorRT-LLM ");
+            assertThat(relay.calls())
+                    .anyMatch(call -> call.startsWith("GET /prometheus/metrics"))
+                    .anyMatch(call -> call.startsWith("POST /v1/completions"))
+                    .noneMatch(call -> call.contains("/kv_cache_events") || call.startsWith("GET /metrics"));
         } finally {
             vertx.close().toCompletionStage().toCompletableFuture().join();
         }

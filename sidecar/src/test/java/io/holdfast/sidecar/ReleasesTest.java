@@ -106,7 +106,11 @@ class ReleasesTest {
     @ParameterizedTest
     @EnumSource(EngineType.class)
     void releasesOfThePage_areThoseThatDoctorKnows(EngineType type) throws IOException {
-        String family = type == EngineType.SGLANG ? "| SGLang |" : "| vLLM |";
+        String family = switch (type) {
+            case SGLANG -> "| SGLang |";
+            case VLLM -> "| vLLM |";
+            case TENSORRT_LLM -> "| TensorRT-LLM |";
+        };
         Comparator<EngineVersion> byAge = (one, other) -> one.isBefore(other) ? -1 : other.isBefore(one) ? 1 : 0;
         List<EngineVersion> onThePage = Files.readString(Path.of("..", "docs", "backends.md"))
                 .lines()

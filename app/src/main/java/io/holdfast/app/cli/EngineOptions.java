@@ -15,7 +15,7 @@ public final class EngineOptions {
             description = "HTTP address of the engine, such as http://127.0.0.1:30000.")
     private String url = "";
 
-    @Option(names = "--type", paramLabel = "NAME", description = "sglang or vllm (default: detected).")
+    @Option(names = "--type", paramLabel = "NAME", description = "sglang, vllm or tensorrt_llm (default: detected).")
     private @Nullable String type;
 
     @Option(

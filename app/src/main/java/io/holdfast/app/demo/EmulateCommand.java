@@ -34,6 +34,7 @@ import java.util.OptionalInt;
 import java.util.concurrent.Callable;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -57,18 +58,22 @@ public final class EmulateCommand implements Callable<Integer> {
             "--hicache",
             "--chunked-prefill-size",
             "--schedule-policy");
-    private static final List<String> VLLM_ONLY = List.of(
-            "--blocks",
+    /** What a TensorRT-LLM has none of. */
+    private static final List<String> NAMED_BY_VLLM = List.of(
             "--hash-algo",
             "--hash-seed",
             "--byte-hashes",
-            "--max-batched-tokens",
-            "--scheduling-policy",
+            "--array-events",
             "--connector-secret-file",
             "--connector-share",
             "--connector-max-ttl",
             "--connector-give-way-after",
             "--nixl-lease");
+
+    private static final List<String> VLLM_ONLY = Stream.concat(
+                    Stream.of("--blocks", "--max-batched-tokens", "--scheduling-policy"),
+                    NAMED_BY_VLLM.stream().filter(option -> !option.equals("--array-events")))
+            .toList();
 
     @Spec
     private CommandSpec spec = CommandSpec.create();
@@ -78,7 +83,9 @@ public final class EmulateCommand implements Callable<Integer> {
             names = "--family",
             paramLabel = "NAME",
             defaultValue = "sglang",
-            description = "Engine to emulate: sglang or vllm (default: ${DEFAULT-VALUE}).")
+            description =
+                    "Engine to emulate: sglang, vllm, or tensorrt_llm, which has vLLM's rules with its own routes,"
+                            + " names of blocks and events (default: ${DEFAULT-VALUE}).")
     private String engine = "sglang";
 
     @Option(
@@ -300,7 +307,13 @@ public final class EmulateCommand implements Callable<Integer> {
                 refuse(SGLANG_ONLY, "sglang");
                 yield vllm.kind(pageTokens, Optional.ofNullable(contextTokens), maxRunning, arrayEvents);
             }
-            default -> throw new CommandException("--family is '" + engine + "'; there are sglang and vllm.");
+            case "tensorrt_llm" -> {
+                refuse(SGLANG_ONLY, "sglang");
+                refuse(NAMED_BY_VLLM, "vllm");
+                yield vllm.tensorRt(pageTokens, Optional.ofNullable(contextTokens), maxRunning);
+            }
+            default ->
+                throw new CommandException("--family is '" + engine + "'; there are sglang, vllm and tensorrt_llm.");
         };
     }
 

@@ -87,16 +87,26 @@ final class VllmOptions {
     VllmOptions() {}
 
     EmulatorSettings.Kind kind(int blockTokens, Optional<Integer> contextTokens, int maxRunning, boolean arrayEvents) {
-        VllmSettings settings = VllmSettings.defaults()
-                .withSizes(
-                        blocks, blockTokens, contextTokens.orElseGet(() -> SglangOptions.quarter(blocks * blockTokens)))
-                .withBatch(maxRunning, maxBatchedTokens)
+        VllmSettings settings = settings(blockTokens, contextTokens, maxRunning)
                 .withRelease(arrayEvents ? VllmSettings.Release.V0_22 : VllmSettings.Release.V0_32)
-                .withPolicy(SglangOptions.choice("--scheduling-policy", policy, VllmSettings.Policy.values()))
                 .withHashes(algorithm, seed, byteHashes);
         VllmSettings loaded = connector().map(settings::withConnector).orElse(settings);
         return new EmulatorSettings.Kind.Vllm(
                 nixlLease == null ? loaded : loaded.withNixlLease(Duration.ofSeconds(nixlLease)));
+    }
+
+    /** The same in the place of a TensorRT-LLM. */
+    EmulatorSettings.Kind tensorRt(int blockTokens, Optional<Integer> contextTokens, int maxRunning) {
+        return new EmulatorSettings.Kind.Vllm(
+                settings(blockTokens, contextTokens, maxRunning).withRelease(VllmSettings.Release.TENSORRT_LLM));
+    }
+
+    private VllmSettings settings(int blockTokens, Optional<Integer> contextTokens, int maxRunning) {
+        return VllmSettings.defaults()
+                .withSizes(
+                        blocks, blockTokens, contextTokens.orElseGet(() -> SglangOptions.quarter(blocks * blockTokens)))
+                .withBatch(maxRunning, maxBatchedTokens)
+                .withPolicy(SglangOptions.choice("--scheduling-policy", policy, VllmSettings.Policy.values()));
     }
 
     private Optional<Connector> connector() {

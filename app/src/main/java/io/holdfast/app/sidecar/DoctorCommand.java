@@ -36,9 +36,9 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "doctor",
         description = {
-            "Reports what a running SGLang or vLLM can do for Holdfast, what is missing, and the flag that mends"
-                    + " it. Prints a sidecar configuration for it. It only reads, unless --try lets it send one"
-                    + " small request.",
+            "Reports what a running SGLang, vLLM or TensorRT-LLM can do for Holdfast, what is missing, and the flag"
+                + " that mends it. Prints a sidecar configuration for it. It only reads, unless --try lets it send one"
+                + " small request.",
             "With --for-load-test it checks that a load test can measure here; 'holdfast loadtest doctor' is the same.",
             "Exit code 0: nothing that matters is missing, 1: something is, 2: nothing answers, 3: could not be"
                     + " determined."

@@ -25,8 +25,8 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "observe",
         description = {
-            "Watches a running SGLang or vLLM, read-only: how long blocks stay and how soon they are used again;"
-                    + " which prefixes requests share, how often these were lost and stored again, and what that"
+            "Watches a running SGLang, vLLM or TensorRT-LLM, read-only: how long blocks stay and how soon they are used"
+                    + " again; which prefixes requests share, how often these were lost and stored again, and what that"
                     + " cost; which requests differ early and so share nothing.",
             "Exit code 0: events were seen, 2: nothing answers, 3: no event came."
         },

@@ -85,7 +85,7 @@ public final class SidecarCommand implements Callable<Integer> {
     @Option(
             names = "--engine-type",
             paramLabel = "TYPE",
-            description = "engines.main.type: sglang or vllm (default: the engine at --engine is asked).")
+            description = "engines.main.type: sglang, vllm or tensorrt_llm (default: the engine at --engine is asked).")
     private @Nullable String engineType;
 
     @Option(names = "--port", paramLabel = "PORT", description = "listen.port.")

@@ -1,7 +1,6 @@
 package io.holdfast.rules.vllm;
 
 import io.holdfast.core.index.Tier;
-import io.holdfast.events.VllmBlockNames;
 import io.holdfast.rules.engine.BlockName;
 import io.holdfast.rules.engine.CacheEvent;
 import io.holdfast.rules.engine.Generation;
@@ -47,7 +46,7 @@ final class PagedCache {
     /** Names of blocks that are outside the GPU, the oldest first. */
     private final SequencedSet<Long> outside = new LinkedHashSet<>();
 
-    private final VllmBlockNames namer;
+    private final BlockNamer namer;
     private final byte[] root;
     private final BlockPool pool;
     private final ElasticPool memory;
@@ -62,10 +61,10 @@ final class PagedCache {
         isElastic = memory.isElastic();
         blockTokens = settings.blockTokens();
         byteHashes = settings.byteHashes();
-        tellsMore = settings.release() != Release.V0_22;
+        tellsMore = settings.release() == Release.V0_32;
         keepsPrefixes = settings.keepsPrefixes();
         restores = settings.is(Profile.RESTORE);
-        namer = new VllmBlockNames(settings.hashing());
+        namer = BlockNamer.of(settings);
         root = namer.root();
         pool = new BlockPool(settings.blocks(), isElastic || settings.release() != Release.V0_22, this::removed);
     }
@@ -271,7 +270,7 @@ final class PagedCache {
             request.names.add(
                     byteHashes
                             ? new BlockName.Digest(request.digest)
-                            : new BlockName.Numbered(VllmBlockNames.name(request.digest)));
+                            : new BlockName.Numbered(namer.name(request.digest)));
         }
     }
 

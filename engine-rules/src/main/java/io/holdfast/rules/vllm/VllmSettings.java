@@ -12,7 +12,7 @@ import java.util.stream.Collectors;
  * @param sizes of the cache and of requests
  * @param maxRunning requests that are scheduled together
  * @param maxBatchedTokens tokens that one pass computes at most
- * @param hashing how blocks are named
+ * @param hashing how a vLLM names blocks
  * @param byteHashes whether events tell whole digests instead of numbers
  * @param release whose rules
  * @param policy which requests go first
@@ -37,7 +37,9 @@ public record VllmSettings(
         /** Blocks without a hash go to the head of the free queue; events are maps. */
         V0_32,
         /** Blocks without a hash go to its tail; events are arrays, salts are hashed untagged. */
-        V0_22
+        V0_22,
+        /** No vLLM: its rules stand in for TensorRT-LLM's, with that engine's names of blocks. */
+        TENSORRT_LLM
     }
 
     /** The order of waiting requests, and which running one makes room for others. */
@@ -163,7 +165,7 @@ public record VllmSettings(
                         named,
                         seed.isEmpty() ? VllmHashing.UNSET_SEED : seed,
                         switch (release) {
-                            case V0_32 -> VllmHashing.Form.TAGGED;
+                            case V0_32, TENSORRT_LLM -> VllmHashing.Form.TAGGED;
                             case V0_22 -> VllmHashing.Form.PLAIN;
                         }),
                 bytes);

@@ -14,6 +14,7 @@ import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.sglang.EventEndpoints;
 import io.holdfast.sglang.ServerInfo;
 import io.holdfast.sglang.SglangReadings;
+import io.holdfast.vllm.TensorRtReadings;
 import io.holdfast.vllm.VllmReadings;
 import java.io.IOException;
 import java.net.URI;
@@ -73,8 +74,25 @@ record EngineSelf(URI engine, ControlHttp http, RunClock clock) {
                     count(sizes.largestAcceptedTokens().number()),
                     sglang.get().text("version"));
         }
+        if (isTensorRt()) {
+            EngineReadings sizes = TensorRtReadings.of(page(), clock.nanos());
+            return facts(
+                    Family.TENSORRT_LLM,
+                    count(sizes.blockTokens().number()),
+                    count(sizes.capacityTokens().number()),
+                    OptionalLong.empty(),
+                    version());
+        }
         MetricsText metrics = page();
         return VllmReadings.isOf(metrics) ? vllm(metrics) : EngineFacts.unknown();
+    }
+
+    private boolean isTensorRt() {
+        return TensorRtReadings.isOf(ListedModel.first(text(ListedModel.PATH)));
+    }
+
+    private String version() {
+        return EngineJson.read(text("/version")).path("version").asText("");
     }
 
     /**
@@ -91,7 +109,7 @@ record EngineSelf(URI engine, ControlHttp http, RunClock clock) {
                         ? OptionalLong.of(page.getAsLong() * blocks.getAsLong())
                         : OptionalLong.empty(),
                 count(ListedModel.first(text(ListedModel.PATH)).contextTokens()),
-                EngineJson.read(text("/version")).path("version").asText(""));
+                version());
     }
 
     private static EngineFacts facts(
@@ -141,16 +159,21 @@ record EngineSelf(URI engine, ControlHttp http, RunClock clock) {
 
     /** Returns the page of metrics; empty where the engine has none. */
     String metrics() {
-        return text(METRICS);
+        // What a TensorRT-LLM gives at the usual route is gone for whoever else wants it.
+        return text(isTensorRt() ? TensorRtReadings.PATH : METRICS);
     }
 
-    /** Returns signs of the process that answers now; both families count the tokens of their prompts. */
+    /** Returns signs of the process that answers now; all families count the tokens of their prompts. */
     LifeSign lifeSign() {
         Optional<String> began = info().flatMap(ServerInfo::life);
         MetricsText metrics = page();
         Optional<EngineReadings> counted = SglangReadings.isOf(metrics)
                 ? Optional.of(SglangReadings.of(metrics, clock.nanos()))
-                : VllmReadings.isOf(metrics) ? Optional.of(VllmReadings.of(metrics, clock.nanos())) : Optional.empty();
+                : VllmReadings.isOf(metrics)
+                        ? Optional.of(VllmReadings.of(metrics, clock.nanos()))
+                        : TensorRtReadings.isOf(metrics)
+                                ? Optional.of(TensorRtReadings.of(metrics, clock.nanos()))
+                                : Optional.empty();
         return new LifeSign(
                 began,
                 counter(counted.map(EngineReadings::promptTokens)),

@@ -23,6 +23,7 @@ public record EngineFacts(
     public enum Family {
         SGLANG,
         VLLM,
+        TENSORRT_LLM,
         /** Some other, or one that does not say. */
         OTHER
     }

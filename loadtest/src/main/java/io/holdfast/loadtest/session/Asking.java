@@ -30,7 +30,7 @@ public record Asking(HttpSettings http, Optional<CompletionRoute> route, Optiona
     private CompletionRoute usual(ServerUnit unit, ArmPlan arm, RunClock clock) {
         return switch (HttpEngine.family(unit.engines().getFirst(), http, clock)) {
             case SGLANG -> CompletionRoute.SGLANG_GENERATE;
-            case VLLM -> CompletionRoute.OPENAI_COMPLETIONS;
+            case VLLM, TENSORRT_LLM -> CompletionRoute.OPENAI_COMPLETIONS;
             case OTHER -> arm.goesByTokens() ? CompletionRoute.OPENAI_COMPLETIONS : CompletionRoute.OPENAI_TEXT;
         };
     }

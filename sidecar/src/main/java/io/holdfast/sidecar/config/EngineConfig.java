@@ -242,7 +242,8 @@ public record EngineConfig(
                 PinBlocksBackend.NAME,
                 PriorityTouchBackend.NAME,
                 KeepWarmBackend.NAME),
-        VLLM("--max-model-len", ConnectorBackend.NAME, NixlLeaseBackend.NAME, KeepWarmBackend.NAME);
+        VLLM("--max-model-len", ConnectorBackend.NAME, NixlLeaseBackend.NAME, KeepWarmBackend.NAME),
+        TENSORRT_LLM("--max_seq_len", KeepWarmBackend.NAME);
 
         private final String contextFlag;
 
@@ -321,6 +322,11 @@ public record EngineConfig(
                 "kvcachedSegment",
                 kvcachedSegment.orElse(""),
                 "write the segment's name or path, or leave the key out");
+        require(
+                kvcachedSegment.isEmpty() || type != EngineType.TENSORRT_LLM,
+                "kvcachedSegment",
+                kvcachedSegment.orElse(""),
+                "kvcached serves SGLang and vLLM only: leave the key out");
         kvcachedCachedTokens.ifPresent(tokens -> require(
                 kvcachedSegment.isPresent() && (tokens >= 1 || tokens == -1),
                 "kvcachedCachedTokens",

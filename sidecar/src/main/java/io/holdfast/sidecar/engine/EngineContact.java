@@ -13,6 +13,7 @@ import io.holdfast.sidecar.config.EngineConfig;
 import io.holdfast.sidecar.config.EngineConfig.EngineType;
 import io.holdfast.sidecar.config.Secret;
 import io.holdfast.sidecar.config.SidecarException;
+import io.holdfast.vllm.TensorRtReadings;
 import io.holdfast.vllm.VllmReadings;
 import java.io.IOException;
 import java.util.LinkedHashMap;
@@ -30,16 +31,17 @@ import java.util.stream.Stream;
  * An engine that answers, and what it said of itself when it was first asked.
  *
  * <p>Which family it belongs to is found out, unless that is told: an SGLang describes itself at {@code /server_info}, a vLLM
- * tells its version at {@code /version}, and the metrics of both bear their names.
+ * tells its version at {@code /version}, and the metrics of both bear their names. A TensorRT-LLM says at
+ * {@code /v1/models} whose model it is; its {@code /metrics} is not asked, since what it gives is gone for others.
  */
 public final class EngineContact implements AutoCloseable {
-    /** Port at which a vLLM publishes unless it is told otherwise. */
-    private static final int VLLM_EVENTS_PORT = 5557;
+    /** Port at which a vLLM publishes, and a TensorRT-LLM, unless it is told otherwise. */
+    private static final int USUAL_EVENTS_PORT = 5557;
 
     public static final String INFO = ServerInfo.PATH;
     public static final String VERSION = "/version";
     public static final String MODELS = ListedModel.PATH;
-    public static final String METRICS = "/metrics";
+    private static final String METRICS = "/metrics";
 
     private final EngineTarget target;
     private final EngineType type;
@@ -70,11 +72,12 @@ public final class EngineContact implements AutoCloseable {
 
     /** Answers of the routes by which engines report what they are. */
     private record Answers(Reply info, Reply version, Reply metrics, Reply models) {
-        static Answers ask(EngineHttp http) {
+        static Answers ask(EngineHttp http, Optional<EngineType> told) {
             CompletableFuture<Reply> info = http.get(INFO).toCompletableFuture();
             CompletableFuture<Reply> version = http.get(VERSION).toCompletableFuture();
-            CompletableFuture<Reply> metrics = http.get(METRICS).toCompletableFuture();
             CompletableFuture<Reply> models = http.get(MODELS).toCompletableFuture();
+            CompletableFuture<Reply> metrics = models.thenCompose(listed -> http.get(
+                    metricsRoute(told.orElse(isTensorRt(listed) ? EngineType.TENSORRT_LLM : EngineType.VLLM))));
             Reply described = info.join();
             if (described instanceof Reply.Answer answer && answer.status() == 404) {
                 described = http.get("/get_server_info").toCompletableFuture().join();
@@ -93,7 +96,7 @@ public final class EngineContact implements AutoCloseable {
             SequencedMap<String, Reply> byRoute = new LinkedHashMap<>();
             byRoute.put(type == EngineType.SGLANG ? INFO : VERSION, type == EngineType.SGLANG ? info : version);
             byRoute.put(MODELS, models);
-            byRoute.put(METRICS, metrics);
+            byRoute.put(metricsRoute(type), metrics);
             return byRoute;
         }
     }
@@ -123,11 +126,11 @@ public final class EngineContact implements AutoCloseable {
         Optional<EngineType> told = target.toldType();
         Services services = Services.open(target.config(told.orElse(EngineType.SGLANG)));
         try {
-            Answers answers = Answers.ask(services.http());
+            Answers answers = Answers.ask(services.http(), told);
             requireAnswer(answers);
             EngineType type = told.or(() -> recognised(answers)).orElseThrow(() -> unrecognised(target, answers));
-            boolean assumed = type == EngineType.VLLM && target.events().isEmpty();
-            EngineTarget whole = assumed ? target.withEvents(vllmEvents(target.config(type))) : target;
+            boolean assumed = type != EngineType.SGLANG && target.events().isEmpty();
+            EngineTarget whole = assumed ? target.withEvents(usualEvents(target.config(type))) : target;
             return new EngineContact(whole, type, whole.config(type), services, answers, assumed);
         } catch (RuntimeException e) {
             services.close();
@@ -135,8 +138,16 @@ public final class EngineContact implements AutoCloseable {
         }
     }
 
-    static String vllmEvents(EngineConfig config) {
-        return "tcp://" + config.url().getHost() + ":" + VLLM_EVENTS_PORT;
+    static String usualEvents(EngineConfig config) {
+        return "tcp://" + config.url().getHost() + ":" + USUAL_EVENTS_PORT;
+    }
+
+    private static String metricsRoute(EngineType type) {
+        return type == EngineType.TENSORRT_LLM ? TensorRtReadings.PATH : METRICS;
+    }
+
+    private static boolean isTensorRt(Reply models) {
+        return TensorRtReadings.isOf(ListedModel.first(text(models)));
     }
 
     private static Map<String, String> headers(EngineConfig config) {
@@ -176,8 +187,8 @@ public final class EngineContact implements AutoCloseable {
                 .findFirst()
                 .map(refusal -> withoutKey(target, refusal.status()))
                 .orElseGet(() -> new SidecarException("What answers at " + target.url()
-                        + " is neither SGLang nor vLLM as far as /server_info, /version and /metrics tell; if it is"
-                        + " one all the same, say which with --type."));
+                        + " is neither SGLang nor vLLM nor TensorRT-LLM as far as /server_info, /version, /v1/models"
+                        + " and /metrics tell; if it is one all the same, say which with --type."));
     }
 
     private static SidecarException withoutKey(EngineTarget target, int status) {
@@ -189,6 +200,9 @@ public final class EngineContact implements AutoCloseable {
     }
 
     private static Optional<EngineType> recognised(Answers answers) {
+        if (isTensorRt(answers.models())) {
+            return Optional.of(EngineType.TENSORRT_LLM);
+        }
         Optional<ServerInfo> info = ServerInfo.parse(text(answers.info()));
         MetricsText metrics = MetricsText.parse(text(answers.metrics()));
         if (SglangReadings.isOf(metrics) || info.filter(ServerInfo::isSglang).isPresent()) {
@@ -261,7 +275,11 @@ public final class EngineContact implements AutoCloseable {
 
     /** The family's name as people write it. */
     public String family() {
-        return type == EngineType.SGLANG ? "SGLang" : "vLLM";
+        return switch (type) {
+            case SGLANG -> "SGLang";
+            case VLLM -> "vLLM";
+            case TENSORRT_LLM -> "TensorRT-LLM";
+        };
     }
 
     public Optional<String> version() {
@@ -280,7 +298,13 @@ public final class EngineContact implements AutoCloseable {
         return switch (type) {
             case SGLANG -> ServerInfo.parse(text(answers.info())).flatMap(info -> info.value(name));
             case VLLM -> VllmReadings.argument(name, MetricsText.parse(text(answers.metrics())), "");
+            case TENSORRT_LLM -> Optional.empty();
         };
+    }
+
+    /** Returns the route at which it has its page of metrics. */
+    public String metricsRoute() {
+        return metricsRoute(type);
     }
 
     /** Returns why there is no page of metrics; absent where there is one. */
@@ -288,7 +312,7 @@ public final class EngineContact implements AutoCloseable {
         return switch (answers.metrics()) {
             case Reply.NoAnswer none -> Optional.of(none.why());
             case Reply.Answer answer when answer.status() == 200 -> Optional.empty();
-            case Reply.Answer answer -> Optional.of("/metrics is answered with HTTP " + answer.status() + ".");
+            case Reply.Answer answer -> Optional.of(metricsRoute() + " is answered with HTTP " + answer.status() + ".");
         };
     }
 

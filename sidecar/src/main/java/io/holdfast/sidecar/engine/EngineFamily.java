@@ -29,6 +29,7 @@ public interface EngineFamily {
         return switch (type) {
             case SGLANG -> new SglangFamily();
             case VLLM -> new VllmFamily();
+            case TENSORRT_LLM -> new TensorRtFamily();
         };
     }
 

@@ -7,6 +7,7 @@ import io.holdfast.sidecar.config.EngineConfig;
 import io.holdfast.sidecar.config.EngineConfig.EngineType;
 import io.holdfast.sidecar.config.SidecarException;
 import java.net.URI;
+import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 
@@ -14,7 +15,7 @@ import java.util.Optional;
  * An engine that somebody at a terminal names, to look at it.
  *
  * @param url where its HTTP server is
- * @param type sglang or vllm; absent: found out
+ * @param type sglang, vllm or tensorrt_llm; absent: found out
  * @param events where it publishes; absent: what it says, or where such engines do by default
  * @param replay where it answers for past events; absent: what it says, or nowhere
  * @param topic the topic it publishes under; absent: what it says, or any
@@ -61,8 +62,8 @@ public record EngineTarget(
     /** Where an engine of this family publishes unless it is told otherwise, for one that does not say it. */
     public Optional<String> usualEvents(String family) {
         try {
-            return family.equals("vllm")
-                    ? Optional.of(EngineContact.vllmEvents(config(EngineType.VLLM)))
+            return List.of("vllm", "tensorrt_llm").contains(family)
+                    ? Optional.of(EngineContact.usualEvents(config(EngineType.VLLM)))
                     : Optional.empty();
         } catch (ConfigException e) {
             // What is wrong with its address is said where the configuration is read.
@@ -84,7 +85,8 @@ public record EngineTarget(
                 }
             }
             throw new ConfigException(
-                    "--type", "is " + ConfigException.shown(name) + "; write sglang or vllm, or leave it out");
+                    "--type",
+                    "is " + ConfigException.shown(name) + "; write sglang, vllm or tensorrt_llm, or leave it out");
         });
     }
 

@@ -53,10 +53,6 @@ import java.util.regex.Pattern;
 public final class Doctor {
     private static final int EVENTS_PORT = 5557;
     private static final int REPLAY_PORT = 5570;
-    private static final String SGLANG_EVENTS = "--kv-events-config '{\"publisher\":\"zmq\","
-            + "\"endpoint\":\"tcp://*:5557\",\"replay_endpoint\":\"tcp://*:5570\"}'";
-    private static final String VLLM_EVENTS = "--kv-events-config '{\"enable_kv_cache_events\":true,"
-            + "\"publisher\":\"zmq\",\"endpoint\":\"tcp://*:5557\",\"replay_endpoint\":\"tcp://*:5570\"}'";
     private static final long LATE_MICROS = 2_000_000;
     private static final long EARLY_MICROS = 100_000;
     private static final int FULL_BLOCKS_OF_TRIAL = 8;
@@ -64,6 +60,7 @@ public final class Doctor {
     private static final Duration TRIAL = Duration.ofSeconds(20);
 
     private final EngineContact contact;
+    private final Mends mends;
     private final Duration patience;
     private final boolean tries;
     private final RandomGenerator random;
@@ -73,6 +70,7 @@ public final class Doctor {
 
     private Doctor(EngineContact contact, Duration patience, boolean tries, RandomGenerator random) {
         this.contact = contact;
+        this.mends = Mends.of(contact.type());
         this.locked = contact.locked();
         this.patience = patience;
         this.tries = tries;
@@ -156,7 +154,7 @@ public final class Doctor {
 
     /** Returns the flags with which an engine of this kind publishes its events. */
     public static String eventsFlag(EngineType type) {
-        return type == EngineType.SGLANG ? SGLANG_EVENTS : VLLM_EVENTS;
+        return Mends.of(type).events();
     }
 
     private void engine() {
@@ -166,9 +164,13 @@ public final class Doctor {
                 () -> findings.add(contact.version()
                         .map(version -> Finding.ok("engine", contact.family() + " " + version + newness(version)))
                         .orElseGet(() -> Finding.warning(
-                                "engine",
-                                contact.family() + " of unknown version.",
-                                "use SGLang 0.5.9 or vLLM 0.9 or later"))));
+                                "engine", contact.family() + " of unknown version.", mends.release()))));
+        if (contact.type() == EngineType.TENSORRT_LLM) {
+            findings.add(Finding.warning(
+                    "proof",
+                    "Holdfast was never run beside a real TensorRT-LLM: it goes by the engine's source and documents.",
+                    "try it before you rely on it, with --try, and with backend: dry_run at first"));
+        }
         asking(
                 "model",
                 EngineContact.MODELS,
@@ -193,7 +195,7 @@ public final class Doctor {
 
     private void sizes(EngineReadings readings) {
         boolean sglang = contact.type() == EngineType.SGLANG;
-        String told = sglang ? EngineContact.INFO : EngineContact.METRICS;
+        String told = sglang ? EngineContact.INFO : contact.metricsRoute();
         asking(
                 "context",
                 sglang ? EngineContact.INFO : EngineContact.MODELS,
@@ -202,9 +204,7 @@ public final class Doctor {
         asking("block size", told, () -> blockSize(readings.blockTokens()));
         if (cachesNothing()) {
             findings.add(Finding.missing(
-                    "prefix cache",
-                    "It is switched off, so there is nothing to keep.",
-                    sglang ? "leave --disable-radix-cache out" : "leave --no-enable-prefix-caching out"));
+                    "prefix cache", "It is switched off, so there is nothing to keep.", mends.prefixCache()));
         }
     }
 
@@ -219,9 +219,7 @@ public final class Doctor {
     private void blockSize(Reading block) {
         if (block.number().orElse(0) == 1) {
             findings.add(Finding.warning(
-                    "block size",
-                    "1 token: an event and a hash for each token of each prompt.",
-                    contact.type() == EngineType.SGLANG ? "--page-size 16" : "--block-size 16"));
+                    "block size", "1 token: an event and a hash for each token of each prompt.", mends.blockSize()));
         } else {
             reading("block size", block, " tokens");
         }
@@ -242,7 +240,7 @@ public final class Doctor {
             findings.add(Finding.missing(
                     "metrics",
                     without.get() + " Without them the load, the hits and TTFT are unknown.",
-                    contact.type() == EngineType.SGLANG ? "--enable-metrics" : "leave --disable-log-stats out"));
+                    mends.metrics()));
             return;
         }
         Map<String, Reading> wanted = new LinkedHashMap<>();
@@ -256,10 +254,10 @@ public final class Doctor {
         // An engine that served nothing yet has no counters of requests.
         findings.add(
                 unknown.isEmpty()
-                        ? Finding.ok("metrics", "/metrics reports load, hits and TTFT")
+                        ? Finding.ok("metrics", contact.metricsRoute() + " reports load, hits and TTFT")
                         : Finding.warning(
                                 "metrics",
-                                "/metrics does not report " + String.join(", ", unknown) + ".",
+                                contact.metricsRoute() + " does not report " + String.join(", ", unknown) + ".",
                                 "send the engine a request and run doctor again"));
     }
 
@@ -278,7 +276,7 @@ public final class Doctor {
         }
         switch (where) {
             case Events.Unknown unknown ->
-                findings.add(Finding.missing("events", firstClause(unknown.why()), eventsFlag(contact.type())));
+                findings.add(Finding.missing("events", firstClause(unknown.why()), mends.events()));
             case Events.At at -> {
                 BlockNaming naming = EngineFamily.of(contact.config().type()).naming(contact.config());
                 EventTrial.Heard heard = new EventTrial(at.source(), naming, wall).listen(patience, () -> {
@@ -315,7 +313,7 @@ public final class Doctor {
     /** Flag for an engine that publishes already, with the port at which it does. */
     private String eventsFlag(EventSource source) {
         int port = Integer.parseInt(source.endpoint().replaceAll(".*:", ""));
-        return eventsFlag(contact.type())
+        return mends.events()
                 .replace("*:" + EVENTS_PORT, "*:" + port)
                 .replace("*:" + REPLAY_PORT, "*:" + (port + Math.max(REPLAY_PORT - EVENTS_PORT, source.ranks())));
     }
@@ -327,7 +325,7 @@ public final class Doctor {
             findings.add(Finding.missing(
                     "events",
                     (contact.eventsAssumed()
-                                    ? "Nobody publishes at " + at + ", the default of vLLM."
+                                    ? "Nobody publishes at " + at + ", the default of " + contact.family() + "."
                                     : "Nobody answers at " + at + ".")
                             + (heard.connected() > 0
                                     ? " " + heard.connected() + " of " + heard.ranks() + " ranks do."
@@ -399,17 +397,18 @@ public final class Doctor {
     }
 
     private void names(EventTrial.Heard heard) {
-        boolean sglang = contact.type() == EngineType.SGLANG;
         if (heard.namedRight() > 0) {
             findings.add(Finding.ok(
                     "block hashes",
                     heard.rule().orElse("computed from tokens as by SGLang")
-                            + ": holds by text and tokens are possible"));
+                            + ": holds by "
+                            + (contact.type() == EngineType.TENSORRT_LLM ? "tokens" : "text and tokens")
+                            + " are possible"));
         } else if (heard.namedWrong() > 0) {
             findings.add(Finding.warning(
                     "block hashes",
                     "They follow no known rule, so that holds by text, messages and tokens are not possible.",
-                    sglang ? "SGLang 0.5.6 or later" : "PYTHONHASHSEED=0 … --prefix-caching-hash-algo sha256_cbor"));
+                    mends.hashes()));
         } else {
             findings.add(Finding.note("block hashes", "not seen: no prompt was stored meanwhile"));
         }
@@ -454,7 +453,9 @@ public final class Doctor {
     }
 
     private void cacheReport() {
-        if (contact.type() == EngineType.VLLM) {
+        if (contact.type() == EngineType.TENSORRT_LLM) {
+            findings.add(Finding.ok("cache report", "answers say how many tokens were cached, by the engine's source"));
+        } else if (contact.type() == EngineType.VLLM) {
             findings.add(Finding.note(
                     "cache report",
                     "only with --enable-prompt-tokens-details answers say how many tokens were cached; vLLM does"

@@ -142,7 +142,7 @@ final class EventTrial {
                     && stores.blockTokens() > 0
                     && stores.tokenCount() == stores.count() * stores.blockTokens()
                     && !stores.windowed()
-                    && !stores.namespaced()
+                    && stores.namespace() == 0
                     && stores.extra(0) == 0;
             if (plain && namedRight + namedWrong < MOST_PROMPTS) {
                 compareNames(stores);

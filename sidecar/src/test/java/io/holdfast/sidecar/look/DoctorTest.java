@@ -89,6 +89,67 @@ class DoctorTest {
         }
     }
 
+    /** By the emulator alone, which is what doctor says of itself. */
+    @Test
+    void tensorRt_isRecognised_andNothingIsSaidToBeProven() {
+        VllmSettings settings = VllmSettings.defaults().withRelease(VllmSettings.Release.TENSORRT_LLM);
+        try (Emulator engine = Emulator.start(
+                vertx,
+                TestBed.fast()
+                        .withKind(new EmulatorSettings.Kind.Vllm(settings))
+                        .withEndpoints(new Endpoints(Endpoints.LOOPBACK, 0, 0, OptionalInt.of(0))))) {
+            Diagnosis found = examine(
+                    engine,
+                    true,
+                    target -> new EngineTarget(
+                            target.url(),
+                            target.type(),
+                            Optional.of(engine.eventsEndpoint()),
+                            engine.replayEndpoint(),
+                            target.topic(),
+                            target.kvcachedSegment(),
+                            target.apiKeyEnv(),
+                            target.connectorSecretEnv()));
+
+            assertThat(found.engine()).isEqualTo("TensorRT-LLM 1.4.0 at " + engine.uri());
+            assertThat(found.fails()).as(found.findings().toString()).isFalse();
+            assertThat(finding(found, "proof").text())
+                    .isEqualTo("Holdfast was never run beside a real TensorRT-LLM: it goes by the engine's source and"
+                            + " documents.");
+            assertThat(finding(found, "block hashes"))
+                    .isEqualTo(Finding.ok("block hashes", "TensorRT-LLM's radix keys: holds by tokens are possible"));
+            assertThat(finding(found, "tokenizer").text()).startsWith("TensorRT-LLM has no settled route");
+            assertThat(finding(found, "cache").text()).startsWith("It is not known.");
+            assertThat(finding(found, "cache").mend().orElse("")).contains("before the engine's first request");
+            assertThat(found.backend()).isEqualTo("keep_warm");
+            assertThat(found.configuration()).contains("type: tensorrt_llm");
+        }
+    }
+
+    @Test
+    void tensorRtThatPublishesNothing_isToldWhatToWrite() {
+        VllmSettings settings = VllmSettings.defaults().withRelease(VllmSettings.Release.TENSORRT_LLM);
+        try (Emulator engine =
+                Emulator.start(vertx, TestBed.fast().withKind(new EmulatorSettings.Kind.Vllm(settings)))) {
+            Diagnosis found = examine(
+                    engine,
+                    false,
+                    target -> new EngineTarget(
+                            target.url(),
+                            Optional.of("tensorrt_llm"),
+                            Optional.of("tcp://127.0.0.1:1"),
+                            target.replay(),
+                            target.topic(),
+                            target.kvcachedSegment(),
+                            target.apiKeyEnv(),
+                            target.connectorSecretEnv()));
+
+            assertThat(finding(found, "events").mend().orElse(""))
+                    .startsWith("kv_cache_config: {use_kv_cache_manager_v2: true, kv_events_config:"
+                            + " {enable_kv_cache_events: true, endpoint: \"tcp://*:1\"");
+        }
+    }
+
     @Test
     void stockSglang_withoutSessions_isToldTheFlag() {
         try (Emulator engine = Emulator.start(vertx, TestBed.fast())) {
@@ -451,7 +512,7 @@ class DoctorTest {
             assertThatThrownBy(() -> Doctor.examine(
                             EngineTarget.of(bed.sidecar.uri()), Duration.ZERO, false, new SplittableRandom(1)))
                     .isInstanceOf(SidecarException.class)
-                    .hasMessageContaining("is neither SGLang nor vLLM");
+                    .hasMessageContaining("is neither SGLang nor vLLM nor TensorRT-LLM");
         }
     }
 
@@ -460,7 +521,7 @@ class DoctorTest {
             delimiter = '|',
             value = {
                 "ftp://x|||--engine is 'ftp://x'; write the address of the engine's HTTP server",
-                "http://h:1|tgi||--type is 'tgi'; write sglang or vllm, or leave it out.",
+                "http://h:1|tgi||--type is 'tgi'; write sglang, vllm or tensorrt_llm, or leave it out.",
                 "http://h:1||tcp://*:5|--events is 'tcp://*:5'; write where the engine publishes KV events",
             })
     void badOption_isNamed(String url, String type, String events, String sentence) {

@@ -24,6 +24,7 @@ final class VllmInfo {
         return switch (settings.release()) {
             case V0_32 -> "0.32.0";
             case V0_22 -> "0.22.1";
+            case TENSORRT_LLM -> "1.4.0";
         };
     }
 
