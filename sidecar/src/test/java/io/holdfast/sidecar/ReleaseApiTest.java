@@ -132,6 +132,8 @@ class ReleaseApiTest {
     void session_isClosedAtTheEngine() {
         try (TestBed bed = TestBed.with(
                 TestBed.fast().withSglang(engine -> engine.withSessions(true)), state, "backend: session_hold")) {
+            assertThat(bed.client.metric("holdfast_released_found_tokens_total{engine=\"demo\"}"))
+                    .isNaN();
             JsonObject given = released(bed, new JsonObject().put("session", "agent-7:3"));
             assertThat(given.getValue("gaveBack")).isNull();
             assertThat(given.getString("note")).contains("does not say");
