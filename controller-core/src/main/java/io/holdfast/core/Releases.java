@@ -91,9 +91,7 @@ final class Releases {
     /** Ends one hold, whoever wants it. */
     void one(long holdId, String reason, CompletableFuture<GivenBack> answer) {
         giveBack(
-                holds.living(holdId)
-                        .filter(hold -> hold.state() != HoldState.EXPIRING)
-                        .stream()
+                holds.living(holdId).filter(hold -> hold.state() != HoldState.EXPIRING).stream()
                         .toList(),
                 hold -> hold.expiring(reason),
                 answer);
@@ -164,9 +162,11 @@ final class Releases {
             return;
         }
         CompletableFuture<?> unused = over.whenComplete((done, failure) -> {
-            boolean told = failure == null
-                    ? answer.complete(sum(all, shared, wanted, traits))
-                    : answer.completeExceptionally(failure);
+            if (failure == null) {
+                answer.complete(sum(all, shared, wanted, traits));
+            } else {
+                answer.completeExceptionally(failure);
+            }
         });
     }
 

@@ -38,7 +38,10 @@ class ReleaseApiTest {
     private static String held(TestBed bed, int[] tokens, String requester) {
         Http.Answer answer = bed.client.http.post(
                 SidecarClient.HOLDS,
-                tokens(tokens).put("leaseSeconds", 600).put("requester", requester).encode());
+                tokens(tokens)
+                        .put("leaseSeconds", 600)
+                        .put("requester", requester)
+                        .encode());
         assertThat(answer.json().getString("state")).as(answer.text()).isEqualTo("held");
         return answer.json().getString("id");
     }
@@ -72,11 +75,10 @@ class ReleaseApiTest {
 
             assertThat(ids(given.getJsonArray("holds"))).containsExactly(own);
             assertThat(ids(given.getJsonArray("wanted"))).containsExactly(shared);
-            assertThat(given.getJsonObject("gaveBack"))
-                    .isEqualTo(new JsonObject(
-                            """
-                            {"holds":1,"evictableTokens":256,"runsOutTokens":0,"runsOutSeconds":0.0,"stayingTokens":0,
-                            "pendingTokens":0,"sharedTokens":512}"""));
+            assertThat(given.getJsonObject("gaveBack")).isEqualTo(new JsonObject("""
+                {"holds":1,"evictableTokens":256,"runsOutTokens":0,"runsOutSeconds":0.0,"stayingTokens":0,
+                "pendingTokens":0,"sharedTokens":512}\
+                """));
             assertThat(bed.engine.usedTokens()).isEqualTo(512);
             assertThat(given.getString("see")).isEqualTo("/api/v1/engines/demo");
             JsonObject shown = bed.client.engine().getJsonObject("released");
@@ -140,8 +142,7 @@ class ReleaseApiTest {
             JsonObject shown = Eventually.see(
                     "the closing",
                     () -> bed.client.engine().getJsonObject("released"),
-                    released -> released.containsKey("unmeasuredHolds")
-                            && released.getInteger("unmeasuredHolds") == 1);
+                    released -> released.containsKey("unmeasuredHolds") && released.getInteger("unmeasuredHolds") == 1);
             assertThat(shown.getValue("foundByOthersTokens")).isNull();
             assertThat(shown.getString("why")).contains("a client's session");
         }

@@ -66,6 +66,7 @@ final class ReleaseMeasureTest {
     private static final int RELEASED_AT = 30;
     /** When the hold of the other run is over. */
     private static final int OVER_AT = 112;
+
     private static final int SECONDS = 400;
 
     @Test
@@ -164,7 +165,8 @@ final class ReleaseMeasureTest {
                     VllmSettings.defaults()
                             .withSizes(CAPACITY + 1, BLOCK, 1_024)
                             .withBatch(4, 1_024)
-                            .withConnector(Connector.of("a secret of this test alone").withMaxShare(0.5)),
+                            .withConnector(
+                                    Connector.of("a secret of this test alone").withMaxShare(0.5)),
                     Faults.none(),
                     clock,
                     new Gpu(new Speed(0, 0, 0, 1), Faults.none(), clock, () -> false),
@@ -217,9 +219,9 @@ final class ReleaseMeasureTest {
         }
 
         HoldView hold(String requester) {
-            return ask(controller.request(new HoldRequest(
-                            names, Arrays.copyOf(finished, FINISHED * BLOCK), Duration.ofSeconds(LEASE))
-                    .by(requester)));
+            return ask(controller.request(
+                    new HoldRequest(names, Arrays.copyOf(finished, FINISHED * BLOCK), Duration.ofSeconds(LEASE))
+                            .by(requester)));
         }
 
         private <T> T ask(CompletionStage<T> asked) {
@@ -309,7 +311,11 @@ final class ReleaseMeasureTest {
 
         @Override
         public BackendTraits traits() {
-            return BackendTraits.soft().endingByThemselves().withSilentRelease().needing(Need.TOKENS).byCall();
+            return BackendTraits.soft()
+                    .endingByThemselves()
+                    .withSilentRelease()
+                    .needing(Need.TOKENS)
+                    .byCall();
         }
 
         @Override

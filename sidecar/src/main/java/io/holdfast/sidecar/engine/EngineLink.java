@@ -521,9 +521,11 @@ public final class EngineLink implements AutoCloseable {
     /** Ends all that one requester wants. */
     public CompletionStage<GivenBack> releaseOf(String requester) {
         lasting.unnamed().stream()
-                .filter(hold ->
-                        hold.claims().stream().anyMatch(claim -> claim.requester().equals(requester)))
-                .forEach(hold -> lasting.released(hold.id()));
+                .filter(hold -> hold.claims().stream()
+                        .anyMatch(claim -> claim.requester().equals(requester)))
+                .forEach(hold -> {
+                    CompletionStage<?> _ = lasting.released(hold.id());
+                });
         return given(() -> controller.releaseOf(requester));
     }
 
@@ -548,15 +550,26 @@ public final class EngineLink implements AutoCloseable {
 
     /** Answers when what ended would stay so after a restart, or it was waited for that for a moment. */
     private CompletionStage<GivenBack> given(Supplier<CompletionStage<GivenBack>> asked) {
-        return answered(asked, this::outOfOffice).thenCompose(given -> CompletableFuture.allOf(
-                        given.concerned().stream()
-                                .filter(hold -> hold.origin() == HoldOrigin.REQUESTED)
+        return answered(asked, this::outOfOffice)
+                .thenCompose(given -> CompletableFuture.allOf(given.concerned().stream()
+                                .filter(hold -> hold.origin() == HoldOrigin.REQUESTED
+                                        && lasting.name(hold.id()).isEmpty())
                                 .map(hold -> lasting.changed(hold)
                                         .toCompletableFuture()
                                         .completeOnTimeout(false, 1, TimeUnit.SECONDS)
                                         .exceptionally(failure -> false))
                                 .toArray(CompletableFuture[]::new))
-                .thenApply(written -> given));
+                        .thenApply(written -> given))
+                .whenComplete((given, failure) -> {
+                    if (given != null && !given.ended().isEmpty()) {
+                        LOG.info(
+                                "Engine {}: {} holds were released for somebody who is finished; {} tokens can be"
+                                        + " evicted now.",
+                                id(),
+                                given.ended().size(),
+                                given.evictableTokens());
+                    }
+                });
     }
 
     /** Returns the hold that has this session of the engine; absent where none of ours has. */
@@ -585,8 +598,8 @@ public final class EngineLink implements AutoCloseable {
     private <T> CompletionStage<T> outOfOffice() {
         return CompletableFuture.failedStage(new ApiError(
                 503,
-                "Engine " + id() + " is not looked after any more (" + emergency.reason().orElse("a fault")
-                        + "), and nothing of it is held."));
+                "Engine " + id() + " is not looked after any more ("
+                        + emergency.reason().orElse("a fault") + "), and nothing of it is held."));
     }
 
     /** Lets go of everything; nothing is held again, not by the planner either, before {@link #resume}. */

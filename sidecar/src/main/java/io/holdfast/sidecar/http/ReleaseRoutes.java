@@ -63,7 +63,10 @@ final class ReleaseRoutes implements HttpApi.Routes {
 
     private Future<?> session(RoutingContext context, EngineLink engine, String session) {
         if (engine.holdOfSession(session).isPresent()) {
-            return given(context, engine, engine.releaseHold(engine.holdOfSession(session).getAsLong()));
+            return given(
+                    context,
+                    engine,
+                    engine.releaseHold(engine.holdOfSession(session).getAsLong()));
         }
         return api.await(engine.closeSession(session), UNPIN_SECONDS, unanswered(engine))
                 .onSuccess(closed -> {

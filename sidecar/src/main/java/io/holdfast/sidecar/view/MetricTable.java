@@ -230,7 +230,11 @@ final class MetricTable {
                                 + " measured",
                         List.of(series(
                                 Tags.empty(),
-                                link -> link.view().released().foundTokens().number().orElse(Double.NaN)))),
+                                link -> link.view()
+                                        .released()
+                                        .foundTokens()
+                                        .number()
+                                        .orElse(Double.NaN)))),
                 count(
                         "own.requests",
                         "requests",
