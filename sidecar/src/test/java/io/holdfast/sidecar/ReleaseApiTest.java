@@ -10,9 +10,15 @@ import io.holdfast.sidecar.fleet.Sidecar;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -145,6 +151,44 @@ class ReleaseApiTest {
                     released -> released.containsKey("unmeasuredHolds") && released.getInteger("unmeasuredHolds") == 1);
             assertThat(shown.getValue("foundByOthersTokens")).isNull();
             assertThat(shown.getString("why")).contains("a client's session");
+        }
+    }
+
+    @Test
+    void session_ofOurs_endsItsHold() throws IOException {
+        try (TestBed bed = TestBed.with(
+                TestBed.fast().withSglang(engine -> engine.withSessions(true)), state, "backend: session_hold")) {
+            bed.engine.generate(SYSTEM);
+            String id = held(bed, SYSTEM, "agent-1");
+            String session = session();
+
+            JsonObject given = released(bed, new JsonObject().put("session", session));
+
+            assertThat(ids(given.getJsonArray("holds"))).containsExactly(id);
+            assertThat(given.getJsonObject("gaveBack").getInteger("evictableTokens"))
+                    .isEqualTo(512);
+            assertThat(bed.client.holdById(id).getString("state")).isEqualTo("released");
+        }
+    }
+
+    /** The session that the ledger lists. */
+    private String session() throws IOException {
+        try (Stream<Path> files = Files.walk(state)) {
+            return files.filter(file -> file.toString().endsWith(".ledger"))
+                    .flatMap(file -> Pattern.compile("holdfast-[0-9a-f]{16}-[0-9]+-[0-9]+")
+                            .matcher(read(file))
+                            .results())
+                    .map(MatchResult::group)
+                    .findFirst()
+                    .orElseThrow();
+        }
+    }
+
+    private static String read(Path file) {
+        try {
+            return Files.readString(file);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 
