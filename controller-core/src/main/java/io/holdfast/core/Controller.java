@@ -10,11 +10,11 @@ import io.holdfast.core.example.ExampleView;
 import io.holdfast.core.head.UnstableHead;
 import io.holdfast.core.head.UnstableHeads;
 import io.holdfast.core.hold.ClaimView;
+import io.holdfast.core.hold.GivenBack;
 import io.holdfast.core.hold.Hint;
 import io.holdfast.core.hold.Hold;
 import io.holdfast.core.hold.HoldOrigin;
 import io.holdfast.core.hold.HoldRequest;
-import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.hold.Holds;
 import io.holdfast.core.hold.Lease;
@@ -76,6 +76,7 @@ public final class Controller {
     private final KeepWarm keepWarm;
     private final Probing probing;
     private final HoldOutcomes outcomes;
+    private final Releases releases;
     private final Measuring measuring;
     private final Tick tick;
     private final PlanRunner runner;
@@ -171,6 +172,7 @@ public final class Controller {
         this.measuring = new Measuring(settings.effect(), random, observers, holds, backends, steering);
         this.tick = new Tick(
                 settings, steering, backends, observers, newest, holds, pins, own, priming, probing, guard, measuring);
+        this.releases = new Releases(holds, outcomes, backends, observers, tick);
         this.runner = new PlanRunner(holds, pins, priming, events, tree, tick);
         this.explainer = new Explainer(events, tree, tick);
         events.prefixes().gapsEvery(settings.automaticLease().dividedBy(GAPS_A_LEASE));
@@ -227,6 +229,7 @@ public final class Controller {
         tick.now(nowNanos);
         EngineReadings readings = newest.effective(clockNanos);
         holds.now(nowNanos, NewestReadings.blockTokens(readings));
+        releases.now(nowNanos, NewestReadings.blockTokens(readings));
         for (int rank = 0; rank < tree.count(); rank++) {
             Set<Long> removed = observers.rank(rank).takePinnedRemoved();
             if (!removed.isEmpty()) {
@@ -463,18 +466,55 @@ public final class Controller {
      * @param requester empty for somebody without a name
      */
     public CompletionStage<List<HoldView>> hint(Hint hint, Prefix prefix, String requester) {
+        if (hint == Hint.OVER) {
+            return over(prefix, requester).thenApply(GivenBack::concerned);
+        }
         return ask(answer -> {
             tick.hint(hint, prefix);
-            List<Hold> concerned = holds.hint(hint, prefix, requester);
-            concerned.stream()
-                    .filter(hold -> hold.state() == HoldState.EXPIRING)
-                    .forEach(hold -> outcomes.giveUp(hold, hold.reason()));
             holds.complete(
                     answer,
-                    concerned.stream()
+                    holds.hint(hint, prefix).stream()
                             .flatMap(hold -> holds.view(hold.id()).stream())
                             .toList());
         });
+    }
+
+    /**
+     * Takes {@link Hint#OVER} as {@link #hint} does, and answers what that gave back, as soon as what ended is
+     * unpinned or known to be pinned still.
+     */
+    public CompletionStage<GivenBack> over(Prefix prefix, String requester) {
+        return ask(answer -> releases.over(prefix, requester, answer));
+    }
+
+    /**
+     * Ends all that one requester wants, and answers what that gave back, as soon as what ended is unpinned or known to
+     * be pinned still. A hold that others want as well stays for them.
+     */
+    public CompletionStage<GivenBack> releaseOf(String requester) {
+        return ask(answer -> releases.of(requester, answer));
+    }
+
+    /** Ends one hold, whoever wants it, and answers what that gave back; nothing where there is none of this number. */
+    public CompletionStage<GivenBack> giveBack(long holdId, String reason) {
+        return ask(answer -> releases.one(holdId, reason, answer));
+    }
+
+    /** Notes that the engine was made to release what somebody else had it keep; any thread. */
+    public void releasedUnknown(String why) {
+        mailbox.outcome(() -> releases.unknown(why));
+    }
+
+    /**
+     * Gives up, whoever wants it, every hold of this prefix and of what goes on from it, automatic ones as well, and
+     * answers what that gave back, as soon as what ended is unpinned or known to be pinned still. What is shorter stays,
+     * since others may share it. The prefix ranks as one whose conversation is over, and is held automatically again
+     * once it was used.
+     *
+     * @param kept numbers of holds that stay all the same
+     */
+    public CompletionStage<GivenBack> releaseOn(Prefix prefix, Set<Long> kept) {
+        return ask(answer -> releases.on(prefix, kept, answer));
     }
 
     /**
@@ -831,6 +871,7 @@ public final class Controller {
                 tick.automatic(),
                 tick.byRankView(),
                 holds.hints(),
+                releases.view(),
                 new EngineView.OwnRequests(
                         own.sent(), own.answered(), own.failed(), keepWarm.late(), own.timeWithinAnHour()),
                 new EngineView.Touches(

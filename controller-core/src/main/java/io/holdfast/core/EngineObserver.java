@@ -20,6 +20,7 @@ import io.holdfast.core.index.TreeListener;
 import io.holdfast.core.prefix.SharedPrefixes;
 import io.holdfast.core.rank.RankSettings;
 import io.holdfast.core.rank.RankedPrefixes;
+import io.holdfast.core.rank.ReleaseShadow;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.core.requests.InvisibleShare;
@@ -64,6 +65,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
     private final CostSampler costs;
     private final Predicate<VisibleRequest> own;
     private final HeldUse heldUse;
+    private final ReleaseShadow released;
     private final Runnable onEmptied;
     /** Present where anything is held by its rank. */
     private Optional<RankedPrefixes> ranked = Optional.empty();
@@ -120,6 +122,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         this.touches = new RouterTouches(tree, this::used);
         this.examples = new Examples(tree);
         this.times = new ReuseTimes(tree);
+        this.released = new ReleaseShadow(tree, rules.decoding() != RequestRules.Decoding.AT_FINISH);
         this.costs = new CostSampler(rules.decoding() == RequestRules.Decoding.AT_FINISH);
         this.own = own;
         this.heldUse = heldUse;
@@ -135,6 +138,12 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         times.now(nanos);
         ranked.ifPresent(prefixes -> prefixes.now(nanos));
         touches.now(nanos);
+        released.now(nanos);
+    }
+
+    /** Returns what others found because of what was given back. */
+    ReleaseShadow released() {
+        return released;
     }
 
     EngineBlocks tree() {
@@ -152,6 +161,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
             tree.touched(lastBlock, nanos);
             prefixes.used(lastBlock, nanos);
             ranked.ifPresent(rank -> rank.used(lastBlock, blockTokens));
+            released.used(lastBlock, blockTokens);
         }
     }
 
@@ -394,8 +404,11 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         if (stores.blockTokens() > 0 && tree.lastStore().decides()) {
             blockTokens = stores.blockTokens();
         }
-        if (tree.lastStore().decides() && stores.tier() == Tier.GPU) {
+        if (stores.tier() != Tier.GPU) {
+            released.otherTier();
+        } else if (tree.lastStore().decides()) {
             allocated += stores.count();
+            released.stored(stores.count());
             if (keepsTokens) {
                 tokens.stored(stores);
             }
@@ -456,6 +469,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
             return;
         }
         ranked.ifPresent(RankedPrefixes::emptied);
+        released.interrupted("events were lost, so what the engine's cache has was not known for a while");
         touches.forget();
         gaps++;
         lostBatches += missing.batches();
@@ -491,6 +505,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
     @Override
     public void prompt(VisibleRequest request, int before) {
         boolean ours = own.test(request);
+        released.prompt(request, before, !ours && !catchingUp);
         if (before == 0) {
             times.told(ours || catchingUp);
         }
@@ -516,6 +531,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
 
     @Override
     public void answered(VisibleRequest request) {
+        released.answered(request);
         if (!own.test(request)) {
             ranked.ifPresent(prefixes -> prefixes.answered(request));
         }
@@ -538,6 +554,11 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
     @Override
     public void pinnedBlockRemoved(long block) {
         pinnedRemoved.add(block);
+    }
+
+    @Override
+    public void pinsChanged(long[] path) {
+        released.pinsChanged(path);
     }
 
     /** Returns what outlives this process. */
@@ -578,6 +599,7 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
     private void emptied() {
         pinnedRemoved.clear();
         touches.forget();
+        released.interrupted("the engine emptied its cache");
         onEmptied.run();
     }
 }

@@ -37,6 +37,7 @@ import java.util.Optional;
  * @param automatic whether anything is held without a request
  * @param byRank whether anything is held by its rank
  * @param hints how often each was given; one that never was is not in it
+ * @param released what was given back, and what others found because of it
  * @param own what became of our own requests to the engine
  * @param touches what routers told of uses of prefixes
  * @param stalls how often requests waited while nothing ran
@@ -68,6 +69,7 @@ public record EngineView(
         Automatic automatic,
         ByRank byRank,
         Map<Hint, Long> hints,
+        GivenBack released,
         OwnRequests own,
         Touches touches,
         long stalls,
@@ -105,6 +107,20 @@ public record EngineView(
             return whyNone.orElseGet(shadows::said);
         }
     }
+
+    /**
+     * Memory that was given back since we follow the engine, on behalf of those who are finished.
+     *
+     * @param holds holds that were released so
+     * @param tokens tokens of theirs that nothing else keeps
+     * @param foundTokens tokens that requests found in the cache and would not have found with all of that held until its
+     *     leases would have ended; unknown with the reason where that cannot be measured
+     * @param lostTokens tokens of what was given back that requests computed again until then; unknown likewise
+     * @param unmeasured holds of which these two do not speak
+     * @param why why not; empty where they speak of all
+     */
+    public record GivenBack(
+            long holds, long tokens, Reading foundTokens, Reading lostTokens, long unmeasured, String why) {}
 
     /**
      * Requests that the sidecar sent itself.

@@ -187,7 +187,9 @@ final class HoldsByRank {
 
     /** Returns the prefixes that could be held: a backend that sends prefixes has to know their tokens. */
     private List<RankedPrefix> usable() {
-        List<RankedPrefix> chosen = ranked.chosen();
+        List<RankedPrefix> chosen = ranked.chosen().stream()
+                .filter(prefix -> !holds.isLetGo(prefix.lastBlock()))
+                .toList();
         return backends.chosen().traits().needs(Need.TOKENS)
                 ? chosen.stream()
                         .filter(prefix -> events.tokens().know(events.tree().path(prefix.lastBlock())))

@@ -305,6 +305,7 @@ final class Tick {
                 // The others are held by their rank.
                 .filter(SharedPrefix::worthHolding)
                 .forEach(prefix -> candidates.putIfAbsent(prefix.lastBlock(), prefix));
+        candidates.keySet().removeIf(holds::isLetGo);
         return List.copyOf(candidates.values());
     }
 

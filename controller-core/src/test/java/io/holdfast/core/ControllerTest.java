@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
-import io.holdfast.core.backend.BackendTraits;
 import io.holdfast.core.backend.BackendTraits.Need;
+import io.holdfast.core.backend.BackendTraits;
 import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.backend.DryRunBackend;
 import io.holdfast.core.backend.Outcome;
@@ -16,6 +16,7 @@ import io.holdfast.core.budget.StallWatch;
 import io.holdfast.core.effect.EffectSettings;
 import io.holdfast.core.effect.FirstToken;
 import io.holdfast.core.effect.TtftEffect;
+import io.holdfast.core.hold.GivenBack;
 import io.holdfast.core.hold.HoldOrigin;
 import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.HoldState;
@@ -35,6 +36,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -823,6 +825,28 @@ final class ControllerTest {
         own.pass(Duration.ofMillis(100));
         own.pass(Duration.ofSeconds(30));
         assertThat(own.holdNow(1).state()).isEqualTo(HoldState.HELD);
+    }
+
+    @Test
+    void releaseOn_endsAnAutomaticHold_untilItsPrefixIsUsedAgain() {
+        ControllerHarness own = ControllerHarness.ready(AUTOMATIC);
+        shareAndLose(own);
+        own.stored(1, 2, 34);
+        own.pass(Duration.ofMillis(100));
+        assertThat(own.holdNow(1).state()).isEqualTo(HoldState.HELD);
+
+        CompletableFuture<GivenBack> given = own.controller
+                .releaseOn(new HoldRequest(new long[] {1, 2}, Duration.ofMinutes(1)), Set.of())
+                .toCompletableFuture();
+        own.settle();
+        assertThat(given.join().evictableTokens()).isEqualTo(48);
+        assertThat(own.holdNow(1).state()).isEqualTo(HoldState.RELEASED);
+        own.pass(Duration.ofSeconds(20));
+        assertThat(own.engine.pins).as("it is not held anew at once").isEmpty();
+
+        own.storedUnder(2, 36);
+        own.pass(Duration.ofSeconds(1));
+        assertThat(own.engine.pins).isNotEmpty();
     }
 
     @Test

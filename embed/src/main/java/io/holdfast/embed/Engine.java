@@ -5,6 +5,7 @@ import io.holdfast.core.ControllerSettings;
 import io.holdfast.core.EngineView;
 import io.holdfast.core.PrefixExplanation;
 import io.holdfast.core.effect.FirstToken;
+import io.holdfast.core.hold.GivenBack;
 import io.holdfast.core.hold.Hint;
 import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.HoldView;
@@ -205,6 +206,22 @@ public final class Engine {
      */
     public CompletionStage<Released> releaseAll(String reason) {
         return ask(driven -> driven.releaseAll(reason));
+    }
+
+    /** Ends all that one requester wants here, and answers what that gave back. */
+    public CompletionStage<GivenBack> releaseOf(String requester) {
+        return ask(driven -> driven.releaseOf(requester));
+    }
+
+    /**
+     * Ends what is held of this prompt's whole blocks and of what goes on from them, whoever wants it, and answers what
+     * that gave back; what is shorter stays, since others may share it.
+     */
+    public CompletionStage<GivenBack> releaseOn(int[] tokens) {
+        return named(() -> {
+            Prefix prefix = new NamedBlocks(names(tokens));
+            return ask(driven -> driven.releaseOn(prefix, Set.of()));
+        });
     }
 
     /** Ends that pause; answers whether there was one. */

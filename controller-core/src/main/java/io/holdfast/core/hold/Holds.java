@@ -44,6 +44,8 @@ public final class Holds {
     private int names;
     private long views;
     private final Map<Hint, Long> hints = new EnumMap<>(Hint.class);
+    /** Ends of automatic holds that somebody released, and when. */
+    private final Map<Long, Long> letGo = new LinkedHashMap<>();
 
     /** Requesters of a hold, and until when they wait to hear of it. */
     private record Undecided(List<CompletableFuture<HoldView>> answers, long untilNanos) {}
@@ -170,25 +172,19 @@ public final class Holds {
                 .flatMap(hold -> leave(hold.id(), requester));
     }
 
-    /**
-     * Takes a hint about the conversation that begins with this path, and answers the holds that it concerned. A use
-     * prolongs what prolongs itself of all holds on the path; an end is one of what this requester wants of it and of
-     * what goes on from it, since all that is shorter may be others' as well.
-     */
-    public List<Hold> hint(Hint hint, Prefix path, String requester) {
+    /** Counts a hint. */
+    public void hinted(Hint hint) {
         hints.merge(hint, 1L, Long::sum);
-        List<Hold> concerned = wanted().filter(
-                        hint == Hint.OVER
-                                ? hold -> hold.claims().has(requester)
-                                        && !requester.isEmpty()
-                                        && begins(path, hold.request())
-                                : hold -> hold.claims().refreshed() && begins(hold.request(), path))
+    }
+
+    /**
+     * Takes a hint that the conversation which begins with this path was used, or goes on, and answers the holds that it
+     * concerned: it prolongs what prolongs itself of all holds on the path.
+     */
+    public List<Hold> hint(Hint hint, Prefix path) {
+        hinted(hint);
+        List<Hold> concerned = wanted().filter(hold -> hold.claims().refreshed() && begins(hold.request(), path))
                 .toList();
-        if (hint == Hint.OVER) {
-            return concerned.stream()
-                    .flatMap(hold -> leave(hold.id(), requester).stream())
-                    .toList();
-        }
         concerned.forEach(
                 hold -> living.put(hold.id(), hold.claimedBy(hold.claims().usedNow(nowNanos))));
         return concerned.stream().flatMap(hold -> living(hold.id()).stream()).toList();
@@ -200,6 +196,37 @@ public final class Holds {
                 hold.state() != HoldState.EXPIRING && hold.claims().refreshed() && begins(hold.request(), path)
                         ? hold.claimedBy(hold.claims().used(nowNanos))
                         : hold);
+    }
+
+    /** Returns the holds that this requester wants and that are not given up. */
+    public List<Hold> wantedBy(String requester) {
+        return wanted().filter(hold -> hold.claims().has(requester)).toList();
+    }
+
+    /**
+     * Returns the holds on this path that are not given up: of exactly this prefix, and of what goes on from it. All
+     * that is shorter may be others' as well.
+     */
+    public List<Hold> on(Prefix path) {
+        return wanted().filter(hold -> begins(path, hold.request())).toList();
+    }
+
+    /** Holds nothing automatically that ends with this block, until a request of a user's went over it again. */
+    public void letGo(long end) {
+        letGo.put(end, nowNanos);
+        if (letGo.size() > MOST_LIVING) {
+            letGo.remove(letGo.keySet().iterator().next());
+        }
+    }
+
+    /** Returns true if the prefix was {@linkplain #letGo let go of} and not used since. */
+    public boolean isLetGo(long end) {
+        Long since = letGo.get(end);
+        if (since != null && Math.max(prefixes.lastPassed(end), tree.lastTouch(end)) > since) {
+            letGo.remove(end);
+            return false;
+        }
+        return since != null;
     }
 
     private static boolean begins(Prefix shorter, Prefix longer) {

@@ -349,6 +349,7 @@ public final class EngineBlocks implements TreeView, KvEventSink {
                     "Block " + lastBlock + " cannot be pinned: its way to the root is not known.");
         }
         learned.pinPath(tree.find(lastBlock));
+        listener.pinsChanged(path(lastBlock));
     }
 
     /** Takes back one {@link #pinPath}. */
@@ -356,7 +357,9 @@ public final class EngineBlocks implements TreeView, KvEventSink {
         if (!pinned(lastBlock)) {
             throw new IllegalArgumentException("Block " + lastBlock + " is not pinned.");
         }
+        long[] path = path(lastBlock);
         learned.unpinPath(tree.find(lastBlock));
+        listener.pinsChanged(path);
     }
 
     @Override
@@ -384,6 +387,25 @@ public final class EngineBlocks implements TreeView, KvEventSink {
             left -= learned.freedWith(tree.find(lastBlocks[count++]), gone);
         }
         return count;
+    }
+
+    /** Takes one block of the cache and when it was touched last. */
+    @FunctionalInterface
+    public interface BlockVisitor {
+        void accept(long block, long lastTouchNanos);
+    }
+
+    /** Shows all blocks on the GPU. It looks at the whole tree: not for every event. */
+    public void onGpu(BlockVisitor visitor) {
+        for (int strip = 1; strip < tree.strips.used(); strip++) {
+            for (int offset = 0; offset < tree.strips.length(strip); offset++) {
+                int position = strip << Strips.OFFSET_BITS | offset;
+                if (cache.present(position, Tier.GPU)) {
+                    long block = tree.strips.name(position);
+                    visitor.accept(block, learned.lastTouch(block, position));
+                }
+            }
+        }
     }
 
     /** Shows this block to {@link #watchedOn} from now on, also when it is lost and comes back. */

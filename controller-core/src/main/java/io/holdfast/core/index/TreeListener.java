@@ -18,4 +18,7 @@ public interface TreeListener {
 
     /** A block on a pinned path left the GPU: the engine released it. */
     void pinnedBlockRemoved(long block);
+
+    /** One more pin counts on this path, or one fewer. */
+    default void pinsChanged(long[] path) {}
 }

@@ -3,6 +3,7 @@ package io.holdfast.sidecar.engine;
 import io.holdfast.core.backend.Backend;
 import io.holdfast.core.backend.BackendTraits;
 import io.holdfast.core.backend.Capabilities;
+import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.backend.PrefixSender;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.requests.RequestRules;
@@ -50,6 +51,11 @@ public interface EngineFamily {
 
     /** Has it store a prefix alone, by a request of the sidecar's own; absent where no backend of it gains by that. */
     Optional<PrefixSender> sender(EngineHttp http);
+
+    /** Closes a session that a client opened, whose id is safe in JSON; absent where engines of it have none. */
+    default Optional<Function<String, CompletionStage<Outcome>>> sessions(BackendParts parts) {
+        return Optional.empty();
+    }
 
     /** How one engine of it names blocks. */
     BlockNaming naming(EngineConfig engine);

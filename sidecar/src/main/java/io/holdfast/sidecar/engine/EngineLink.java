@@ -7,14 +7,19 @@ import io.holdfast.core.backend.Backend;
 import io.holdfast.core.backend.BackendTraits.Need;
 import io.holdfast.core.backend.Backends;
 import io.holdfast.core.backend.Capabilities;
+import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.budget.Budget;
 import io.holdfast.core.budget.Budget.AlarmKind;
+import io.holdfast.core.hold.GivenBack;
+import io.holdfast.core.hold.HoldOrigin;
 import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.hold.Released;
+import io.holdfast.core.index.Prefix;
 import io.holdfast.core.pin.EngineIdentity;
 import io.holdfast.core.pin.Ledger;
+import io.holdfast.core.pin.LedgerLine;
 import io.holdfast.core.pin.PinsView;
 import io.holdfast.embed.ledger.FileLedgerStore;
 import io.holdfast.events.BlockNaming;
@@ -39,6 +44,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
@@ -49,8 +55,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -96,6 +104,9 @@ public final class EngineLink implements AutoCloseable {
     private final Set<Runnable> waiting = ConcurrentHashMap.newKeySet();
 
     private final Optional<EngineLimit> limit;
+    /** Closes a session of the engine. */
+    private final Optional<Function<String, CompletionStage<Outcome>>> sessions;
+
     private volatile CompletionStage<Boolean> pauseWritten = CompletableFuture.completedFuture(false);
 
     private EngineLink(
@@ -126,12 +137,10 @@ public final class EngineLink implements AutoCloseable {
         RandomGenerator random = new SplittableRandom();
         this.lock = new EngineLock(Path.of(System.getProperty("java.io.tmpdir")), this::identity, shared.clock());
         this.calls = new EngineCalls(ledger, lock, new CallMeter(config.id(), shared.registry(), log));
-        Backends backends = BackendRegistry.of(
-                config,
-                ledger,
-                new EngineFamily.BackendParts(
-                        config, http, admin, connectorSecret, shared.timer(), shared.clock(), random),
-                calls::tracked);
+        EngineFamily.BackendParts parts = new EngineFamily.BackendParts(
+                config, http, admin, connectorSecret, shared.timer(), shared.clock(), random);
+        Backends backends = BackendRegistry.of(config, ledger, parts, calls::tracked);
+        this.sessions = EngineFamily.of(config.type()).sessions(parts);
         this.backend = backends.chosen();
         this.controller = new Controller(
                 config.controllerSettings(),
@@ -509,6 +518,90 @@ public final class EngineLink implements AutoCloseable {
                 () -> controller.release(holdId), () -> emergency.releaseAll().thenApply(done -> hold(holdId)));
     }
 
+    /** Ends all that one requester wants. */
+    public CompletionStage<GivenBack> releaseOf(String requester) {
+        lasting.unnamed().stream()
+                .filter(hold -> hold.claims().stream()
+                        .anyMatch(claim -> claim.requester().equals(requester)))
+                .forEach(hold -> {
+                    CompletionStage<?> _ = lasting.released(hold.id());
+                });
+        return given(() -> controller.releaseOf(requester));
+    }
+
+    /** Ends what is held of this prefix and of what goes on from it, but for what the configuration declares. */
+    public CompletionStage<GivenBack> releaseOn(Prefix prefix) {
+        Set<Long> declared = view().holds().stream()
+                .map(HoldView::id)
+                .filter(id -> lasting.name(id).isPresent())
+                .collect(Collectors.toSet());
+        return given(() -> controller.releaseOn(prefix, declared));
+    }
+
+    /** Ends one hold, for everybody. */
+    public CompletionStage<GivenBack> releaseHold(long holdId) {
+        return given(() -> controller.giveBack(holdId, "its session was released on request"));
+    }
+
+    /** Ends what one requester wants of a conversation that is over. */
+    public CompletionStage<GivenBack> over(Prefix prefix, String requester) {
+        return given(() -> controller.over(prefix, requester));
+    }
+
+    /** Answers when what ended would stay so after a restart, or it was waited for that for a moment. */
+    private CompletionStage<GivenBack> given(Supplier<CompletionStage<GivenBack>> asked) {
+        return answered(asked, this::outOfOffice)
+                .thenCompose(given -> CompletableFuture.allOf(given.concerned().stream()
+                                .filter(hold -> hold.origin() == HoldOrigin.REQUESTED
+                                        && lasting.name(hold.id()).isEmpty())
+                                .map(hold -> lasting.changed(hold)
+                                        .toCompletableFuture()
+                                        .completeOnTimeout(false, 1, TimeUnit.SECONDS)
+                                        .exceptionally(failure -> false))
+                                .toArray(CompletableFuture[]::new))
+                        .thenApply(written -> given))
+                .whenComplete((given, failure) -> {
+                    if (given != null && !given.ended().isEmpty()) {
+                        LOG.info(
+                                "Engine {}: {} holds were released for somebody who is finished; {} tokens can be"
+                                        + " evicted now.",
+                                id(),
+                                given.ended().size(),
+                                given.evictableTokens());
+                    }
+                });
+    }
+
+    /** Returns the hold that has this session of the engine; absent where none of ours has. */
+    public OptionalLong holdOfSession(String session) {
+        return ledger.outstanding().stream()
+                .filter(entry -> entry.handle().equals(session))
+                .mapToLong(LedgerLine.Entry::holdId)
+                .findFirst();
+    }
+
+    /** Closes a session that a client opened, whose id is safe in JSON. */
+    public CompletionStage<Outcome> closeSession(String session) {
+        return sessions.map(close -> close.apply(session).thenApply(closed -> {
+                    if (closed.kind() == Outcome.Kind.ACCEPTED) {
+                        controller.releasedUnknown("a client's session was closed, and the engine does not say what it"
+                                + " kept nor for how long");
+                    }
+                    return closed;
+                }))
+                .orElseGet(() -> CompletableFuture.failedFuture(new ApiError(
+                        409,
+                        "Engine " + id() + " has no sessions that clients open; release by requester or by the"
+                                + " prefix.")));
+    }
+
+    private <T> CompletionStage<T> outOfOffice() {
+        return CompletableFuture.failedStage(new ApiError(
+                503,
+                "Engine " + id() + " is not looked after any more ("
+                        + emergency.reason().orElse("a fault") + "), and nothing of it is held."));
+    }
+
     /** Lets go of everything; nothing is held again, not by the planner either, before {@link #resume}. */
     public CompletionStage<Released> releaseAll() {
         CompletionStage<Boolean> forgotten = lasting.allReleased();
@@ -575,13 +668,7 @@ public final class EngineLink implements AutoCloseable {
     }
 
     private CompletionStage<Boolean> inOffice(Supplier<CompletionStage<Boolean>> asked) {
-        return emergency
-                .reason()
-                .map(failed -> CompletableFuture.<Boolean>failedStage(new ApiError(
-                        503,
-                        "Engine " + id() + " is not looked after any more (" + failed
-                                + "), and nothing of it is held.")))
-                .orElseGet(asked);
+        return emergency.reason().isPresent() ? outOfOffice() : asked.get();
     }
 
     /** The model that it serves; absent while that is not known. */

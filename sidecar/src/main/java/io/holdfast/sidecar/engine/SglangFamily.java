@@ -1,6 +1,7 @@
 package io.holdfast.sidecar.engine;
 
 import io.holdfast.core.backend.KeepWarmBackend;
+import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.backend.PrefixSender;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.requests.RequestRules;
@@ -19,9 +20,11 @@ import io.holdfast.sglang.SglangReadings;
 import io.holdfast.sglang.SglangRenderer;
 import io.holdfast.sidecar.config.EngineConfig;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
 
 /** SGLang: tells where it publishes, names blocks by their tokens, and pins on some branches. */
 final class SglangFamily implements EngineFamily {
@@ -72,6 +75,12 @@ final class SglangFamily implements EngineFamily {
     @Override
     public Optional<PrefixSender> sender(EngineHttp http) {
         return Optional.of(new GenerateSender(http));
+    }
+
+    @Override
+    public Optional<Function<String, CompletionStage<Outcome>>> sessions(BackendParts parts) {
+        SessionHoldBackend sessions = new SessionHoldBackend(parts.http(), parts.timer(), parts.random());
+        return Optional.of(session -> sessions.unpin(List.of(session)));
     }
 
     @Override

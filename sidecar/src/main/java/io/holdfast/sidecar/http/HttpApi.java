@@ -138,6 +138,7 @@ public final class HttpApi implements AutoCloseable {
                 new SteeringRoutes(this, closing),
                 new HoldRoutes(this, access, thread, closing),
                 new LeaseRoutes(this),
+                new ReleaseRoutes(this),
                 new ExampleRoutes(this),
                 new LimitRoutes(this),
                 new PrefixRoutes(this, access),

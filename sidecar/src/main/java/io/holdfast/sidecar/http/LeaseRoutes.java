@@ -17,7 +17,6 @@ import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -122,36 +121,28 @@ final class LeaseRoutes implements HttpApi.Routes {
                 .compose(resolved -> hint(asked.context(), asked.engine(), asked.said(), resolved.request()));
     }
 
+    /** Takes a hint. A lease that a use prolongs is kept at the next look; what is over is kept before the answer. */
     private Future<?> hint(RoutingContext context, EngineLink engine, HintBody said, HoldRequest prefix) {
+        if (said.says() == Hint.OVER) {
+            return api.await(
+                            engine.over(prefix, said.requester()),
+                            ReleaseRoutes.UNPIN_SECONDS,
+                            ReleaseRoutes.unanswered(engine))
+                    .onSuccess(given -> api.reply(
+                            context,
+                            200,
+                            answer(engine, said, given.concerned()).put("gaveBack", ApiJson.givenBack(given))));
+        }
         return api.await(
                         engine.controller().hint(said.says(), prefix, said.requester()),
                         HttpApi.OUTCOME_SECONDS,
                         HttpApi.controllerSilent(engine))
-                .compose(holds -> {
-                    List<Future<Boolean>> written = new ArrayList<>();
-                    for (HoldView hold : holds) {
-                        if (ended(hold, said)) {
-                            written.add(kept(engine, hold));
-                        }
-                    }
-                    return Future.join(written).map(all -> holds);
-                })
-                .onSuccess(holds -> api.reply(
-                        context,
-                        200,
-                        new JsonObject()
-                                .put("says", said.says().name().toLowerCase(Locale.ROOT))
-                                .put(
-                                        "holds",
-                                        ApiJson.array(holds.stream()
-                                                .map(hold -> ApiJson.hold(engine, hold, true))
-                                                .toList()))));
+                .onSuccess(holds -> api.reply(context, 200, answer(engine, said, holds)));
     }
 
-    /**
-     * Returns true if a hint ends the lease of a requested hold; a lease that a use prolongs is kept at the next look.
-     */
-    private static boolean ended(HoldView hold, HintBody said) {
-        return said.says() == Hint.OVER && hold.origin() == HoldOrigin.REQUESTED;
+    private static JsonObject answer(EngineLink engine, HintBody said, List<HoldView> holds) {
+        return new JsonObject()
+                .put("says", said.says().name().toLowerCase(Locale.ROOT))
+                .put("holds", ReleaseRoutes.holds(engine, holds));
     }
 }

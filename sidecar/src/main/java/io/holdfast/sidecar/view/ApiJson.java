@@ -8,6 +8,7 @@ import io.holdfast.core.budget.Budget;
 import io.holdfast.core.effect.TtftEffect;
 import io.holdfast.core.example.ExampleView;
 import io.holdfast.core.hold.ClaimView;
+import io.holdfast.core.hold.GivenBack;
 import io.holdfast.core.hold.Hint;
 import io.holdfast.core.hold.HoldOrigin;
 import io.holdfast.core.hold.HoldView;
@@ -137,6 +138,31 @@ public final class ApiJson {
 
     private static double seconds(Duration duration) {
         return duration.toMillis() / 1000.0;
+    }
+
+    /** Returns what a release gave back, without the holds that it was about. */
+    public static JsonObject givenBack(GivenBack given) {
+        return new JsonObject()
+                .put("holds", given.ended().size())
+                .put("evictableTokens", given.evictableTokens())
+                .put("runsOutTokens", given.runsOutTokens())
+                .put("runsOutSeconds", seconds(given.runsOutWithin()))
+                .put("stayingTokens", given.stayingTokens())
+                .put("pendingTokens", given.pendingTokens())
+                .put("sharedTokens", given.sharedTokens());
+    }
+
+    private static JsonObject released(EngineView.GivenBack released) {
+        JsonObject json = new JsonObject()
+                .put("holds", released.holds())
+                .put("tokens", released.tokens())
+                .putNull("foundByOthersTokens")
+                .putNull("computedAgainTokens");
+        released.foundTokens().number().ifPresent(tokens -> json.put("foundByOthersTokens", Math.round(tokens)));
+        released.lostTokens().number().ifPresent(tokens -> json.put("computedAgainTokens", Math.round(tokens)));
+        return released.why().isEmpty()
+                ? json
+                : json.put("unmeasuredHolds", released.unmeasured()).put("why", released.why());
     }
 
     static JsonObject hints(Map<Hint, Long> hints) {
@@ -350,6 +376,7 @@ public final class ApiJson {
                 .put("ownRequests", ownRequests(view.own()))
                 .put("stalls", view.stalls())
                 .put("hints", hints(view.hints()))
+                .put("released", released(view.released()))
                 .put("touches", touches(view.touches()))
                 .put("byRank", byRank(view.byRank()))
                 .put("plan", plan(view.lastPlan(), why))

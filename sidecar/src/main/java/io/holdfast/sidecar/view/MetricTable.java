@@ -218,6 +218,23 @@ final class MetricTable {
                                 "says",
                                 Hint.values(),
                                 (hint, link) -> link.view().hints().getOrDefault(hint, 0L))),
+                counter(
+                        "released.tokens",
+                        "tokens",
+                        "Tokens that were given back on behalf of those who are finished",
+                        view -> view.released().tokens()),
+                count(
+                        "released.found.tokens",
+                        "tokens",
+                        "Tokens that requests found because others had given memory back; NaN where it cannot be"
+                                + " measured",
+                        List.of(series(
+                                Tags.empty(),
+                                link -> link.view()
+                                        .released()
+                                        .foundTokens()
+                                        .number()
+                                        .orElse(Double.NaN)))),
                 count(
                         "own.requests",
                         "requests",
