@@ -315,7 +315,7 @@ final class ReleaseMeasureTest {
                     .endingByThemselves()
                     .withSilentRelease()
                     .needing(Need.TOKENS)
-                    .byCall();
+                    ;
         }
 
         @Override
