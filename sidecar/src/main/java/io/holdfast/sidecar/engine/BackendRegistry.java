@@ -61,6 +61,7 @@ public final class BackendRegistry {
     static Backends of(EngineConfig config, Ledger ledger, BackendParts parts, UnaryOperator<Backend> wrapper) {
         if (config.backend().equals(AutoBackend.NAME)) {
             List<Backend> all = EngineFamily.of(config.type()).backends().values().stream()
+                    .filter(BackendKind::chosen)
                     .map(kind -> wrapper.apply(kind.of(parts)))
                     .toList();
             List<Backend> inOrder = all.stream()

@@ -56,8 +56,13 @@ public interface EngineFamily {
      * One of the backends: what it is, for whoever has no engine to make one for, and how it is made for one.
      *
      * @param traits those of every one that is made
+     * @param chosen whether {@code auto} may take it; where not, the configuration has to name it
      */
-    record BackendKind(BackendTraits traits, Function<BackendParts, Backend> make) {
+    record BackendKind(BackendTraits traits, boolean chosen, Function<BackendParts, Backend> make) {
+        BackendKind(BackendTraits traits, Function<BackendParts, Backend> make) {
+            this(traits, true, make);
+        }
+
         Backend of(BackendParts parts) {
             return make.apply(parts);
         }

@@ -25,10 +25,11 @@ public record Levers(List<Lever> levers) {
      * One way.
      *
      * @param backend its name in the configuration
+     * @param chosen whether {@code auto} may take it
      * @param takesMemory whether its pins take memory for good
      * @param why it works or not, one sentence
      */
-    public record Lever(String backend, boolean works, boolean takesMemory, String why) {}
+    public record Lever(String backend, boolean works, boolean chosen, boolean takesMemory, String why) {}
 
     public Levers {
         levers = List.copyOf(levers);
@@ -44,12 +45,13 @@ public record Levers(List<Lever> levers) {
                 System::nanoTime,
                 new SplittableRandom());
         List<CompletableFuture<Lever>> asked = EngineFamily.of(contact.config().type()).backends().entrySet().stream()
-                .map(each -> probed(each.getKey(), each.getValue().of(parts)))
+                .map(each -> probed(
+                        each.getKey(), each.getValue().chosen(), each.getValue().of(parts)))
                 .toList();
         return new Levers(asked.stream().map(CompletableFuture::join).toList());
     }
 
-    private static CompletableFuture<Lever> probed(String name, Backend backend) {
+    private static CompletableFuture<Lever> probed(String name, boolean chosen, Backend backend) {
         return backend.probe()
                 .toCompletableFuture()
                 .completeOnTimeout(
@@ -57,7 +59,7 @@ public record Levers(List<Lever> levers) {
                         ANSWER_SECONDS,
                         TimeUnit.SECONDS)
                 .thenApply(found ->
-                        new Lever(name, found.canPin(), backend.traits().takesMemory(), found.why()));
+                        new Lever(name, found.canPin(), chosen, backend.traits().takesMemory(), found.why()));
     }
 
     /** The same where pins that take memory for good are no way while the longest request needs the whole cache. */
@@ -76,13 +78,14 @@ public record Levers(List<Lever> levers) {
                 capacity,
                 type.contextFlag());
         return new Levers(levers.stream()
-                .map(lever ->
-                        lever.works() && lever.takesMemory() ? new Lever(lever.backend(), false, true, why) : lever)
+                .map(lever -> lever.works() && lever.takesMemory()
+                        ? new Lever(lever.backend(), false, lever.chosen(), true, why)
+                        : lever)
                 .toList());
     }
 
     public Optional<Lever> best() {
-        return levers.stream().filter(Lever::works).findFirst();
+        return levers.stream().filter(lever -> lever.works() && lever.chosen()).findFirst();
     }
 
     /** What the sidecar would hold with: the best that works, and else nothing. */

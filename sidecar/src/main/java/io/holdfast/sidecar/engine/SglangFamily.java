@@ -17,6 +17,7 @@ import io.holdfast.sglang.PriorityTouchBackend;
 import io.holdfast.sglang.SessionHoldBackend;
 import io.holdfast.sglang.SglangReadings;
 import io.holdfast.sglang.SglangRenderer;
+import io.holdfast.sglang.StreamingSessionBackend;
 import io.holdfast.sidecar.config.EngineConfig;
 import java.util.LinkedHashMap;
 import java.util.Optional;
@@ -54,6 +55,12 @@ final class SglangFamily implements EngineFamily {
                         PriorityTouchBackend.TRAITS,
                         parts -> new PriorityTouchBackend(
                                 parts.http(), parts.timer(), parts.config().clientPriorityMax())));
+        backends.put(
+                StreamingSessionBackend.NAME,
+                new BackendKind(
+                        StreamingSessionBackend.TRAITS,
+                        false,
+                        parts -> new StreamingSessionBackend(parts.http(), parts.timer(), parts.random())));
         backends.put(
                 KeepWarmBackend.NAME,
                 new BackendKind(

@@ -484,7 +484,12 @@ public final class Doctor {
             if (!mayAsk()) {
                 findings.add(Finding.unknown(lever.backend(), "cannot be asked before that"));
             } else if (lever.works()) {
-                findings.add(Finding.ok(lever.backend(), lever.why()));
+                findings.add(Finding.ok(
+                        lever.backend(),
+                        lever.chosen()
+                                ? lever.why()
+                                : lever.why() + " It is used where the configuration names it alone: backend: "
+                                        + lever.backend() + "."));
             } else if (lever.backend().equals("session_hold")) {
                 findings.add(Finding.warning(lever.backend(), firstClause(lever.why()), mend(lever.why())));
             } else if (lever.backend().equals(PriorityTouchBackend.NAME) && is("radix_eviction_policy", "priority")) {
