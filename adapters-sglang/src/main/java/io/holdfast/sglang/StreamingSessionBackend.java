@@ -103,14 +103,12 @@ public final class StreamingSessionBackend implements Backend {
         if (!info.flag("enable_streaming_session")) {
             return cannot("The engine has no streaming sessions: start it with --enable-streaming-session.");
         }
-        for (String[] untried : new String[][] {
-            {"enable_session_radix_cache", "--enable-session-radix-cache"},
-            {"enable_hierarchical_cache", "--enable-hierarchical-cache"}
-        }) {
-            if (info.flag(untried[0])) {
-                return cannot("Streaming sessions were not tried beside " + untried[1] + ": start the engine without"
-                        + " one of the two.");
-            }
+        Optional<String> untried = Stream.of("enable-session-radix-cache", "enable-hierarchical-cache")
+                .filter(flag -> info.flag(flag.replace('-', '_')))
+                .findFirst();
+        if (untried.isPresent()) {
+            return cannot("Streaming sessions were not tried beside --" + untried.get()
+                    + ": start the engine without one of the two.");
         }
         return new Capabilities(
                 true,

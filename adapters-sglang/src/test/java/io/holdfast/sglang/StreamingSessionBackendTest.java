@@ -22,7 +22,8 @@ final class StreamingSessionBackendTest {
             new HoldRequest(new long[] {11, 12}, new int[] {1, 2, 3, 4, 5, 6, 7, 8}, Duration.ofMinutes(1));
     private static final PinCommand COMMAND = new PinCommand(7, 3, PREFIX, 1);
     private static final String STILL_OPEN =
-            "{\"error\":{\"message\":\"Failed to open the session. Check if a session with the same id is still open.\"}}";
+            "{\"error\":{\"message\":\"Failed to open the session. Check if a session with the same id is still"
+                    + " open.\"}}";
 
     private final CannedEngine engine = new CannedEngine();
     private final StreamingSessionBackend backend =
@@ -73,8 +74,7 @@ final class StreamingSessionBackendTest {
     @Test
     void pin_opensASession_andSendsWholeBlocksAndOneTokenInIt() {
         assertThat(pin())
-                .isEqualTo(new Outcome(
-                        Kind.ACCEPTED, "A streaming session locks its 4 tokens.", OptionalLong.of(4)));
+                .isEqualTo(new Outcome(Kind.ACCEPTED, "A streaming session locks its 4 tokens.", OptionalLong.of(4)));
         assertThat(engine.asked()).containsExactly("POST " + opening(one), asking(one));
     }
 
@@ -196,22 +196,17 @@ final class StreamingSessionBackendTest {
         engine.answers("/server_info", 200, "{\"version\":\"0.5.23\",\"enable_streaming_session\":true}");
         assertThat(backend.probe().toCompletableFuture().join())
                 .isEqualTo(new Capabilities(
-                        true,
-                        "The engine's streaming sessions lock what they found in the cache for 60 s at a time."));
+                        true, "The engine's streaming sessions lock what they found in the cache for 60 s at a time."));
     }
 
     @ParameterizedTest
-    @CsvSource(
-            delimiter = '|',
-            textBlock =
-                    """
+    @CsvSource(delimiter = '|', textBlock = """
         "version":"0.5.23","enable_streaming_session":false | start it with --enable-streaming-session.
         "version":"0.5.22","enable_streaming_session":true | use SGLang 0.5.23 or later.
         "enable_streaming_session":true,"enable_session_radix_cache":true | beside --enable-session-radix-cache: start the engine without one of the two.
         "enable_streaming_session":true,"enable_hierarchical_cache":true | beside --enable-hierarchical-cache: start the engine without one of the two.
         "enable_streaming_session":true,"dp_size":2 | a sidecar's engine of its own.
-        """,
-            quoteCharacter = '~')
+        """, quoteCharacter = '~')
     void probe_whereItCannot_saysWhatToDo(String info, String mend) {
         engine.answers("/server_info", 200, "{" + info + "}");
         Capabilities found = backend.probe().toCompletableFuture().join();

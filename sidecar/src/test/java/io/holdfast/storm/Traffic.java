@@ -143,7 +143,7 @@ final class Traffic {
                 options = options.withSession("user-" + random.nextInt(3));
             }
             case PRIORITY_TOUCH -> options = options.withPriority(1 + random.nextInt(4));
-            case PIN_BLOCKS, KEEP_WARM, KEEP_WARM_VLLM, VLLM_CONNECTOR -> {}
+            case PIN_BLOCKS, SGLANG_STREAMING, KEEP_WARM, KEEP_WARM_VLLM, VLLM_CONNECTOR -> {}
         }
         engine.ask(any().tokens(), options, _ -> {}, () -> {});
     }

@@ -126,7 +126,8 @@ public record SglangSettings(
     }
 
     public SglangSettings withMaxRunning(int value) {
-        return new SglangSettings(sizes, value, chunkedPrefillTokens, variant, eviction, sessions, streaming, hostRatio, policy);
+        return new SglangSettings(
+                sizes, value, chunkedPrefillTokens, variant, eviction, sessions, streaming, hostRatio, policy);
     }
 
     public SglangSettings withChunkedPrefillTokens(int value) {
@@ -139,11 +140,13 @@ public record SglangSettings(
     }
 
     public SglangSettings withEviction(Eviction value) {
-        return new SglangSettings(sizes, maxRunning, chunkedPrefillTokens, variant, value, sessions, streaming, hostRatio, policy);
+        return new SglangSettings(
+                sizes, maxRunning, chunkedPrefillTokens, variant, value, sessions, streaming, hostRatio, policy);
     }
 
     public SglangSettings withSessions(boolean value) {
-        return new SglangSettings(sizes, maxRunning, chunkedPrefillTokens, variant, eviction, value, streaming, hostRatio, policy);
+        return new SglangSettings(
+                sizes, maxRunning, chunkedPrefillTokens, variant, eviction, value, streaming, hostRatio, policy);
     }
 
     public SglangSettings withStreaming(boolean value) {
@@ -152,7 +155,8 @@ public record SglangSettings(
     }
 
     public SglangSettings withHostRatio(double value) {
-        return new SglangSettings(sizes, maxRunning, chunkedPrefillTokens, variant, eviction, sessions, streaming, value, policy);
+        return new SglangSettings(
+                sizes, maxRunning, chunkedPrefillTokens, variant, eviction, sessions, streaming, value, policy);
     }
 
     public SglangSettings withPolicy(Policy value) {

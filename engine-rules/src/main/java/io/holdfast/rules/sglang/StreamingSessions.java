@@ -104,7 +104,8 @@ final class StreamingSessions {
 
     private Optional<Session> of(Generation request) {
         return open.values().stream()
-                .filter(session -> session.underWay.filter(own -> own == request).isPresent())
+                .filter(session ->
+                        session.underWay.filter(own -> own == request).isPresent())
                 .findFirst();
     }
 

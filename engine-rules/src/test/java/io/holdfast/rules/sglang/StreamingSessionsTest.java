@@ -16,8 +16,7 @@ final class StreamingSessionsTest {
     private static final Optional<Duration> TIME = Optional.of(Duration.ofSeconds(20));
     private static final int FLOOD = 12_288;
 
-    private final TestEngine bed =
-            new TestEngine(SglangSettings.defaults().withStreaming(true), Faults.none());
+    private final TestEngine bed = new TestEngine(SglangSettings.defaults().withStreaming(true), Faults.none());
     private final int[] prefix = bed.fresh(512);
 
     private Heard turn(String session, int tokens) {
@@ -103,7 +102,9 @@ final class StreamingSessionsTest {
         passes(Duration.ofSeconds(10));
         flood();
         assertThat(bed.cached(prompt())).isZero();
-        assertThat(bed.engine.openSession("one", TIME)).as("what has ended can be opened").isTrue();
+        assertThat(bed.engine.openSession("one", TIME))
+                .as("what has ended can be opened")
+                .isTrue();
     }
 
     @Test
@@ -129,7 +130,8 @@ final class StreamingSessionsTest {
         }
         long from = bed.clock.nanos();
         assertThat(bed.cached(bed.fresh(1_800))).isZero();
-        assertThat(Duration.ofNanos(bed.clock.nanos() - from)).isBetween(TIME.get().minusSeconds(1), TIME.get().plusSeconds(2));
+        assertThat(Duration.ofNanos(bed.clock.nanos() - from))
+                .isBetween(TIME.get().minusSeconds(1), TIME.get().plusSeconds(2));
     }
 
     @Test
@@ -146,8 +148,8 @@ final class StreamingSessionsTest {
         bed.cached(prompt());
         open("one");
         Heard heard = new Heard();
-        bed.engine.submit(new Generation(
-                prompt(), RequestOptions.of(40).withSession("one"), false, bed.clock.nanos(), heard));
+        bed.engine.submit(
+                new Generation(prompt(), RequestOptions.of(40).withSession("one"), false, bed.clock.nanos(), heard));
         bed.engine.step();
         bed.engine.closeSession("one");
         assertThat(bed.engine.openSession("one", TIME)).as("it is there still").isFalse();

@@ -488,8 +488,7 @@ public final class Doctor {
                         lever.backend(),
                         lever.chosen()
                                 ? lever.why()
-                                : lever.why() + " It is used where the configuration names it alone: backend: "
-                                        + lever.backend() + "."));
+                                : lever.why() + " auto never takes it: write backend: " + lever.backend() + "."));
             } else if (lever.backend().equals("session_hold")) {
                 findings.add(Finding.warning(lever.backend(), firstClause(lever.why()), mend(lever.why())));
             } else if (lever.backend().equals(PriorityTouchBackend.NAME) && is("radix_eviction_policy", "priority")) {

@@ -228,7 +228,9 @@ final class SglangRequests {
 
     private String session(ValidatedBody body) {
         return settings.streaming()
-                ? body.object("session_params").flatMap(session -> session.text("id")).orElse("")
+                ? body.object("session_params")
+                        .flatMap(session -> session.text("id"))
+                        .orElse("")
                 : body.text("session_id").orElse("");
     }
 
