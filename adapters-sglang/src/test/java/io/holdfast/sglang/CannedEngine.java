@@ -31,7 +31,7 @@ final class CannedEngine implements AutoCloseable {
     private final Map<String, Canned> answers = new ConcurrentHashMap<>();
     private final List<String> asked = new CopyOnWriteArrayList<>();
     private final Set<String> slow = ConcurrentHashMap.newKeySet();
-    private final Set<String> refused = ConcurrentHashMap.newKeySet();
+    private final Map<String, Canned> special = new ConcurrentHashMap<>();
     private final CountDownLatch goesOn = new CountDownLatch(1);
     private HttpServer server;
     private final EngineHttp http;
@@ -69,10 +69,12 @@ final class CannedEngine implements AutoCloseable {
             if (slow.contains(path)) {
                 await(goesOn);
             }
-            Canned canned = answers.getOrDefault(path, new Canned(404, "{\"detail\":\"Not Found\"}"));
-            if (refused.stream().anyMatch(body::contains)) {
-                canned = new Canned(503, "{\"message\":\"busy\"}");
-            }
+            Canned usual = answers.getOrDefault(path, new Canned(404, "{\"detail\":\"Not Found\"}"));
+            Canned canned = special.entrySet().stream()
+                    .filter(each -> (path + " " + body).contains(each.getKey()))
+                    .findFirst()
+                    .map(Map.Entry::getValue)
+                    .orElse(usual);
             byte[] bytes = canned.body.getBytes(StandardCharsets.UTF_8);
             exchange.sendResponseHeaders(canned.status, bytes.length == 0 ? -1 : bytes.length);
             exchange.getResponseBody().write(bytes);
@@ -106,7 +108,13 @@ final class CannedEngine implements AutoCloseable {
 
     /** Is too busy for a request that has this in its body. */
     void isTooBusyFor(String part) {
-        refused.add(part);
+        answersTo(part, 503, "{\"message\":\"busy\"}");
+    }
+
+    /** Answers so where path and body have this. */
+    CannedEngine answersTo(String part, int status, String body) {
+        special.put(part, new Canned(status, body));
+        return this;
     }
 
     void goesOn() {

@@ -56,7 +56,7 @@ class EngineLookTest {
             assertThat(told.err()).isEmpty();
             assertThat(told.out())
                     .startsWith("SGLang 0.5.23 at " + engine.uri())
-                    .contains("  ok       events         published at tcp://127.0.0.1:")
+                    .contains("  ok       events            published at tcp://127.0.0.1:")
                     .contains("The sidecar would hold with session_hold. The engine keeps what sessions")
                     // Where this machine is busy, the engine's clock seems to be behind.
                     .containsPattern("\nNothing that matters is missing\\.( Could be better: clock\\.)?\n$");

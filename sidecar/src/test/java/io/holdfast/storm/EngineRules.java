@@ -14,8 +14,10 @@ import io.holdfast.rules.sglang.SglangSettings;
 import io.holdfast.rules.vllm.Connector;
 import io.holdfast.rules.vllm.VllmEngine;
 import io.holdfast.rules.vllm.VllmSettings;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Consumer;
 
@@ -50,7 +52,13 @@ sealed interface EngineRules {
 
     boolean flush();
 
+    /** Opens a streaming session; false where it is open, or there are none. */
+    boolean openSession(String session, Duration time);
+
     void closeSession(String session);
+
+    /** Requests that said all. */
+    long answered();
 
     void limitTokens(int tokens);
 
@@ -95,8 +103,18 @@ sealed interface EngineRules {
         }
 
         @Override
+        public boolean openSession(String session, Duration time) {
+            return engine.openSession(session, Optional.of(time));
+        }
+
+        @Override
         public void closeSession(String session) {
             engine.closeSession(session);
+        }
+
+        @Override
+        public long answered() {
+            return engine.answered();
         }
 
         @Override
@@ -171,7 +189,17 @@ sealed interface EngineRules {
         }
 
         @Override
+        public boolean openSession(String session, Duration time) {
+            return false;
+        }
+
+        @Override
         public void closeSession(String session) {}
+
+        @Override
+        public long answered() {
+            return engine.answered();
+        }
 
         @Override
         public void limitTokens(int tokens) {

@@ -13,6 +13,7 @@ import io.holdfast.rules.engine.Speed;
 import io.holdfast.rules.sglang.SglangSettings;
 import io.holdfast.sglang.PriorityTouchBackend;
 import io.holdfast.sglang.SessionHoldBackend;
+import io.holdfast.sglang.StreamingSessionBackend;
 import io.holdfast.storm.VirtualNetwork.Reply;
 import io.holdfast.vllm.ConnectorBackend;
 import io.holdfast.vllm.NixlLeaseBackend;
@@ -24,6 +25,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 
 /** The backends that hold by requests, over the storm's network; traits and handles are those of the real ones. */
 final class PlayedTouches {
@@ -65,6 +67,11 @@ final class PlayedTouches {
     /** As {@code session_hold}. */
     Backend sessions() {
         return new Sessions();
+    }
+
+    /** As {@code streaming_session}. */
+    Backend streaming() {
+        return new Streaming();
     }
 
     /** As {@code priority_touch}. */
@@ -176,6 +183,103 @@ final class PlayedTouches {
         public CompletionStage<Outcome> unpin(List<String> handles) {
             return handles.stream()
                     .map(handle -> call(answer -> network.close(handle, answer)))
+                    .reduce((one, other) -> one.thenCombine(other, PlayedTouches::worse))
+                    .orElseThrow();
+        }
+    }
+
+    private final class Streaming implements Backend {
+        @Override
+        public String name() {
+            return StreamingSessionBackend.NAME;
+        }
+
+        @Override
+        public BackendTraits traits() {
+            return StreamingSessionBackend.TRAITS;
+        }
+
+        @Override
+        public CompletionStage<Capabilities> probe() {
+            return asked();
+        }
+
+        @Override
+        public String handle(PinCommand command) {
+            return "holdfast-" + life + "-" + command.holdId() + "-" + command.attempt();
+        }
+
+        @Override
+        public CompletionStage<Outcome> pin(PinCommand command) {
+            watch.accept(command);
+            String session = handle(command) + "-a";
+            return open(session)
+                    .thenCompose(opened -> opened.kind() == Kind.ACCEPTED ? hold(session, command) : done(opened));
+        }
+
+        @Override
+        public CompletionStage<Outcome> renew(PinCommand command) {
+            renewing.accept(command);
+            String one = handle(command) + "-a";
+            String other = handle(command) + "-b";
+            return open(one).thenCompose(opened -> switch (opened.kind()) {
+                case ACCEPTED -> holdInPlaceOf(other, one, command);
+                case MISSING ->
+                    open(other).thenCompose(second -> switch (second.kind()) {
+                        case ACCEPTED -> holdInPlaceOf(one, other, command);
+                        case MISSING -> done(new Outcome(Kind.NOT_SENT, "both are open"));
+                        default -> done(second);
+                    });
+                default -> done(opened);
+            });
+        }
+
+        private CompletionStage<Outcome> holdInPlaceOf(String last, String next, PinCommand command) {
+            return hold(next, command)
+                    .thenCompose(outcome ->
+                            outcome.kind() == Kind.ACCEPTED ? close(last).thenApply(_ -> outcome) : done(outcome));
+        }
+
+        /** MISSING where it is open already. */
+        private CompletionStage<Outcome> open(String session) {
+            return call(answer -> network.open(session, traits().endsAfter(), answer))
+                    .thenApply(outcome -> outcome.kind() == Kind.ACCEPTED
+                                    && outcome.cachedTokens().orElse(0) == 0
+                            ? new Outcome(Kind.MISSING, "it is open")
+                            : outcome);
+        }
+
+        private CompletionStage<Outcome> hold(String session, PinCommand command) {
+            int[] prefix = command.prefix().tokensOf(command.blocks());
+            int[] tokens = Arrays.copyOf(prefix, prefix.length + 1);
+            tokens[prefix.length] = prefix[prefix.length - 1];
+            return send(tokens, RequestOptions.of(1).withSession(session)).thenCompose(outcome -> {
+                Outcome held = outcome.kind() == Kind.ACCEPTED
+                                && outcome.cachedTokens().orElse(0) < prefix.length
+                        ? new Outcome(Kind.MISSING, "not all of it was there", outcome.cachedTokens())
+                        : outcome;
+                return held.kind() == Kind.ACCEPTED
+                        ? done(held)
+                        : close(session)
+                                .thenApply(closed -> closed.kind() == Kind.ACCEPTED || held.kind() == Kind.DEFERRED
+                                        ? held
+                                        : new Outcome(Kind.DEFERRED, "its session is not known to be closed"));
+            });
+        }
+
+        private CompletionStage<Outcome> close(String session) {
+            return call(answer -> network.close(session, answer));
+        }
+
+        private static CompletionStage<Outcome> done(Outcome outcome) {
+            return CompletableFuture.completedFuture(outcome);
+        }
+
+        @Override
+        public CompletionStage<Outcome> unpin(List<String> handles) {
+            return handles.stream()
+                    .flatMap(handle -> Stream.of(handle + "-a", handle + "-b"))
+                    .map(this::close)
                     .reduce((one, other) -> one.thenCombine(other, PlayedTouches::worse))
                     .orElseThrow();
         }

@@ -158,7 +158,8 @@ final class Storm {
                 .withChunkedPrefillTokens(8192)
                 .withVariant(variant.code)
                 .withEviction(variant.eviction)
-                .withSessions(variant.sessions());
+                .withSessions(variant.sessions())
+                .withStreaming(variant.streaming());
         Speed speed = new Speed(random.nextInt(30, 120), 4_000, random.nextInt(15, 40) * 1_000, 1);
         VirtualEngine engine = new VirtualEngine(
                 name, time, settings, speed, oracle, variant.vllm, variant == StormVariant.NIXL_LEASE);

@@ -176,6 +176,7 @@ final class StormSidecar {
     enum Way {
         PIN_BLOCKS,
         SESSION_HOLD,
+        STREAMING_SESSION,
         PRIORITY_TOUCH,
         NIXL,
         KEEP_WARM,
@@ -230,6 +231,7 @@ final class StormSidecar {
                     case DRY_RUN -> Backends.only(new DryRunBackend());
                     case PIN_BLOCKS -> new Backends(new PlayedBackend(), List.of(), Optional.of(this::sendAtOnce));
                     case SESSION_HOLD -> holding(touches.sessions(), written);
+                    case STREAMING_SESSION -> holding(touches.streaming(), written);
                     case PRIORITY_TOUCH -> holding(touches.priorities(), written);
                     case NIXL -> holding(touches.nixl(), written);
                     case KEEP_WARM -> holding(touches.warm(), written);

@@ -8,6 +8,7 @@ import io.holdfast.http.EngineHttp;
 import io.holdfast.http.EngineHttpSettings;
 import io.holdfast.sglang.PriorityTouchBackend;
 import io.holdfast.sglang.SessionHoldBackend;
+import io.holdfast.sglang.StreamingSessionBackend;
 import io.holdfast.sidecar.config.EngineConfig;
 import io.holdfast.vllm.NixlLeaseBackend;
 import java.net.URI;
@@ -33,7 +34,7 @@ final class StormTest {
     @Test
     void storms_leaveNothingBehindAndStopNoEngine() {
         // The first twelve in a row that draw every variant.
-        LongStream seeds = DEEP ? LongStream.range(0, 1_000) : LongStream.range(29, 41);
+        LongStream seeds = DEEP ? LongStream.range(0, 1_000) : LongStream.range(95, 107);
         List<Storm.Result> results =
                 seeds.mapToObj(seed -> Storm.of(seed).run()).toList();
         assertThat(results.stream().map(Storm.Result::variant).distinct()).hasSize(StormVariant.values().length);
@@ -86,10 +87,11 @@ final class StormTest {
         EngineHttpSettings nobody = EngineHttpSettings.of(URI.create("http://127.0.0.1:9"));
         try (EngineHttp http = new EngineHttp(nobody, timer, timer, System::nanoTime)) {
             PlayedTouches played = PlayedTouches.unused();
-            assertThat(List.of(played.sessions(), played.priorities(), played.nixl()))
+            assertThat(List.of(played.sessions(), played.streaming(), played.priorities(), played.nixl()))
                     .extracting(Backend::name, Backend::traits)
                     .isEqualTo(Stream.of(
                                     new SessionHoldBackend(http, timer, new SplittableRandom(1)),
+                                    new StreamingSessionBackend(http, timer, new SplittableRandom(1)),
                                     new PriorityTouchBackend(http, timer, OptionalInt.of(0)),
                                     new NixlLeaseBackend(http, timer, EngineConfig.NIXL_LEASE))
                             .map(real -> tuple(real.name(), real.traits()))

@@ -11,6 +11,8 @@ enum StormVariant {
     PIN_BLOCKS(Way.PIN_BLOCKS, Variant.PIN_GPU, Eviction.LRU, false),
     /** Stock SGLang that keeps what sessions refer to. */
     SESSION_HOLD(Way.SESSION_HOLD, Variant.STOCK, Eviction.LRU, false),
+    /** Stock SGLang whose streaming sessions lock what they found. */
+    SGLANG_STREAMING(Way.STREAMING_SESSION, Variant.STOCK, Eviction.LRU, false),
     /** Stock SGLang that evicts by priority. */
     PRIORITY_TOUCH(Way.PRIORITY_TOUCH, Variant.STOCK, Eviction.PRIORITY, false),
     /** vLLM with NIXL, whose pins take memory and end by themselves in time. */
@@ -38,7 +40,8 @@ enum StormVariant {
     static StormVariant of(long seed) {
         return switch (new SplittableRandom(~seed).nextInt(10)) {
             case 0, 1 -> PIN_BLOCKS;
-            case 2, 3 -> SESSION_HOLD;
+            case 2 -> SESSION_HOLD;
+            case 3 -> SGLANG_STREAMING;
             case 4, 5 -> PRIORITY_TOUCH;
             case 6 -> NIXL_LEASE;
             case 7 -> KEEP_WARM;
@@ -47,7 +50,7 @@ enum StormVariant {
         };
     }
 
-    /** Whether holds are requests of the prefix, and no calls that pin. */
+    /** Whether holds are requests of the prefix, so that the engine's own words for what it keeps are others than pins. */
     boolean soft() {
         return this != PIN_BLOCKS;
     }
@@ -60,6 +63,15 @@ enum StormVariant {
     /** Whether something is protected that no call of a sidecar ends, so that it has to be counted until it is over. */
     boolean counts() {
         return lasts() || this == NIXL_LEASE;
+    }
+
+    boolean streaming() {
+        return this == SGLANG_STREAMING;
+    }
+
+    /** Whether what has run out in an idle engine goes when anybody asks it for anything. */
+    boolean endsWhenAsked() {
+        return streaming() || this == VLLM_CONNECTOR;
     }
 
     boolean sessions() {

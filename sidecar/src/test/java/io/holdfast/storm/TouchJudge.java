@@ -128,8 +128,7 @@ final class TouchJudge {
 
     /** What no call can take back is counted, and of what can be taken back nothing is left. */
     void atRest() {
-        if (variant == StormVariant.VLLM_CONNECTOR) {
-            // What has run out in an idle engine goes when anybody asks it for anything.
+        if (variant.endsWhenAsked()) {
             traffic.keySet().forEach(engine -> engine.ask(new int[] {1}, RequestOptions.of(1), _ -> {}, () -> {}));
             time.runUntil(time.now() + 5 * Timeline.SECOND);
         }

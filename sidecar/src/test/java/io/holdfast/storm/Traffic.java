@@ -144,7 +144,7 @@ final class Traffic {
                 options = options.withSession("user-" + random.nextInt(3));
             }
             case PRIORITY_TOUCH -> options = options.withPriority(1 + random.nextInt(4));
-            case PIN_BLOCKS, KEEP_WARM, KEEP_WARM_VLLM, VLLM_CONNECTOR -> {}
+            case PIN_BLOCKS, SGLANG_STREAMING, KEEP_WARM, KEEP_WARM_VLLM, VLLM_CONNECTOR -> {}
             case NIXL_LEASE -> {
                 // All of them, which is more than the guard leaves: what is large has to wait.
                 RequestOptions leased = options.withOrder(new HoldOrder.Lease("user"));

@@ -355,6 +355,11 @@ final class VirtualEngine {
                 () -> answer.accept(false));
     }
 
+    /** Counts 1 where the session is opened, and 0 where it was open. */
+    void openSession(String session, Duration limit, IntConsumer served, Runnable lost) {
+        send(() -> served.accept(engine.openSession(session, limit) ? 1 : 0), lost);
+    }
+
     void closeSession(String session) {
         closeSession(session, () -> {}, () -> {});
     }
@@ -483,19 +488,28 @@ final class VirtualEngine {
             for (Call next = inbox.poll(); next != null; next = inbox.poll()) {
                 next.work().run();
             }
+            long answered = engine.answered();
             boolean worked = engine.step();
-            waits(engine.load());
+            Load load = engine.load();
+            waits(load);
+            // It looks at its sessions again and again while a request waits for them.
+            boolean stuck = load.waiting() > 0
+                    && (!worked || (settings.streaming() && load.running() == 0 && engine.answered() == answered));
             if (!worked || faults.has(CacheFault.AutoUnpin.class)) {
                 oracle.ownDoing(this);
             }
-            if (worked) {
+            if (stuck) {
+                stuckSince = Math.min(stuckSince, time.now());
+                oracle.stuck(this, load);
+                if (worked) {
+                    wake();
+                } else {
+                    time.after(Timeline.SECOND, this::wake);
+                }
+            } else if (worked) {
                 stuckSince = Long.MAX_VALUE;
                 clock.now = Math.max(clock.now, time.now() + EVENTLESS_PASS);
                 wake();
-            } else if (engine.load().waiting() > 0) {
-                stuckSince = Math.min(stuckSince, time.now());
-                oracle.stuck(this, engine.load());
-                time.after(Timeline.SECOND, this::wake);
             }
         } catch (EngineDeath death) {
             oracle.died(this, String.valueOf(death.getMessage()));

@@ -2,6 +2,7 @@ package io.holdfast.storm;
 
 import io.holdfast.rules.engine.HoldOrder;
 import io.holdfast.rules.engine.RequestOptions;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.SplittableRandom;
@@ -110,7 +111,11 @@ final class VirtualNetwork {
     void generate(int[] tokens, RequestOptions options, Consumer<Reply> answer) {
         VirtualEngine to = engine;
         if (!options.session().isEmpty()) {
-            oracle.touches.opens(who, options.session());
+            if (to.settings.streaming()) {
+                oracle.touches.leases(who, options.session());
+            } else {
+                oracle.touches.opens(who, options.session());
+            }
         }
         options.order().ifPresent(order -> {
             switch (order) {
@@ -137,6 +142,13 @@ final class VirtualNetwork {
     void touches(long lastBlock, Optional<String> unwanted, boolean certain) {
         boolean told = certain && oracle.watching() && oracle.isFair(who, 20 * Timeline.SECOND);
         oracle.touches.sends(who, engine, lastBlock, unwanted, told);
+    }
+
+    /** Opens a streaming session; the answer counts none where it is open already. */
+    void open(String session, Duration time, Consumer<Reply> answer) {
+        VirtualEngine to = engine;
+        oracle.touches.leases(who, session);
+        new Request(TIME_LIMIT, answer).begin((served, lost) -> to.openSession(session, time, served, lost));
     }
 
     void close(String session, Consumer<Reply> answer) {

@@ -37,6 +37,11 @@ public final class SglangOptions {
     private boolean sessions;
 
     @Option(
+            names = "--streaming-session",
+            description = "/open_session with streaming: a session locks what its request found, for its timeout.")
+    private boolean streaming;
+
+    @Option(
             names = "--hicache",
             paramLabel = "RATIO",
             arity = "0..1",
@@ -72,6 +77,7 @@ public final class SglangOptions {
                         choice("--variant", variant, Variant.values()),
                         choice("--eviction", eviction, Eviction.values()),
                         sessions,
+                        streaming,
                         hostRatio,
                         choice("--schedule-policy", policy, SglangSettings.Policy.values())),
                 arrayEvents);

@@ -55,6 +55,7 @@ public final class EmulateCommand implements Callable<Integer> {
             "--capacity-tokens",
             "--eviction",
             "--sessions",
+            "--streaming-session",
             "--hicache",
             "--chunked-prefill-size",
             "--schedule-policy");

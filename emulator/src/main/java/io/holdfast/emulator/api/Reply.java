@@ -43,7 +43,12 @@ public final class Reply {
 
         @Override
         public void failed(String message) {
-            eventLoop.runOnContext(_ -> Reply.this.failed(message));
+            eventLoop.runOnContext(_ -> Reply.this.failed(500, message));
+        }
+
+        @Override
+        public void refused(String message) {
+            eventLoop.runOnContext(_ -> Reply.this.failed(400, message));
         }
 
         private void said(Generation known, int token, boolean last, long now) {
@@ -235,7 +240,7 @@ public final class Reply {
         requests.forEach(context::abort);
     }
 
-    private void failed(String message) {
+    private void failed(int status, String message) {
         if (closed) {
             return;
         }
@@ -244,7 +249,7 @@ public final class Reply {
             open().write(DONE);
             open().end();
         } else {
-            call.json(500, errors.refusal(500, message));
+            call.json(status, errors.refusal(status, message));
         }
     }
 

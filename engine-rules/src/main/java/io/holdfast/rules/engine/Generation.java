@@ -153,6 +153,10 @@ public final class Generation {
         listener.token(answer[answered - 1], answered, cachedTokens(), done());
     }
 
+    public void refuse(String message) {
+        listener.refused(message);
+    }
+
     public void fail(String message) {
         listener.failed(message);
     }

@@ -10,4 +10,9 @@ public interface TokenListener {
     void token(int token, int count, int cachedTokens, boolean last);
 
     void failed(String message);
+
+    /** The engine does not take the request as it is. */
+    default void refused(String message) {
+        failed(message);
+    }
 }

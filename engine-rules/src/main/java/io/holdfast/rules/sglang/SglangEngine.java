@@ -15,9 +15,11 @@ import io.holdfast.rules.fault.GpuFault;
 import io.holdfast.rules.kvcached.ElasticPool;
 import io.holdfast.rules.sglang.PrefillBatch.Verdict;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.function.Consumer;
 
 /*
@@ -70,6 +72,7 @@ public final class SglangEngine implements Engine {
     private final RequestKv kv;
     private final DecodeRoom room;
     private final WaitingQueue waiting;
+    private final StreamingSessions streaming;
     private final SchedulerLog log;
     private RequestTally answered = RequestTally.NONE;
     private long cachedTokens;
@@ -111,6 +114,7 @@ public final class SglangEngine implements Engine {
         this.kv = new RequestKv(cache, settings);
         this.room = new DecodeRoom(cache, kv, settings, faults);
         this.waiting = new WaitingQueue(settings);
+        this.streaming = new StreamingSessions(cache);
         this.log = new SchedulerLog(clock);
         this.stats = snapshot(0);
         this.reported = stats;
@@ -119,6 +123,13 @@ public final class SglangEngine implements Engine {
     @Override
     public void submit(Generation request) {
         RequestOptions terms = request.terms();
+        if (settings.streaming() && !terms.session().isEmpty()) {
+            Optional<String> refusal = streaming.arrived(terms.session(), request, clock.nanos());
+            if (refusal.isPresent()) {
+                request.refuse(refusal.get());
+                return;
+            }
+        }
         request.limitAnswer(settings.maxAnswerTokens(request.prompt().length));
         String session = settings.sessions() ? terms.session() : "";
         Namespace space = variant == Variant.STOCK ? Namespace.of(terms) : Namespace.unsalted(terms);
@@ -127,7 +138,7 @@ public final class SglangEngine implements Engine {
                 session.isEmpty()
                         ? Optional.empty()
                         : Optional.of(cache.sessions().arrived(session)),
-                new TokenChain(space, terms.session(), settings.pageTokens()),
+                new TokenChain(space, settings.streaming() ? "" : terms.session(), settings.pageTokens()),
                 terms.priority() == 0 || cache.holdFaults().keepsHold() ? terms.priority() : 0));
         submitted++;
         if (faults.find(CacheFault.AutoUnpin.class)
@@ -154,6 +165,9 @@ public final class SglangEngine implements Engine {
             here = true;
         }
         aborted += here ? 1 : 0;
+        if (running.stream().noneMatch(active -> active.request == request)) {
+            streaming.dropped(request);
+        }
         stats = snapshot(0);
     }
 
@@ -167,6 +181,7 @@ public final class SglangEngine implements Engine {
             cache.evictAll();
         } else {
             cache.clear();
+            streaming.cleared();
         }
         gpu.cacheEmptied();
         publish();
@@ -189,9 +204,20 @@ public final class SglangEngine implements Engine {
         return answer;
     }
 
-    /** Gives up what the session refers to; one that is not open is none. */
+    /**
+     * Opens a streaming session; false where one of that id is open.
+     *
+     * @param time so long after its last request it ends; absent: it does not
+     */
+    public boolean openSession(String session, Optional<Duration> time) {
+        return streaming.open(session, time, clock.nanos());
+    }
+
+    /** Gives up what the session refers to or locks; one that is not open is none. */
     public void closeSession(String session) {
         cache.sessions().close(session);
+        streaming.close(session);
+        stats = snapshot(0);
     }
 
     /** Makes the cache as if it could hold no more than so many tokens, or lets it have all that it has. */
@@ -204,6 +230,7 @@ public final class SglangEngine implements Engine {
     @Override
     public boolean step() {
         applyLimit();
+        streaming.look(clock.nanos());
         cut.ifPresent(kv::keep);
         if (prefill() || decode()) {
             return true;
@@ -218,7 +245,9 @@ public final class SglangEngine implements Engine {
             }
         }
         stats = snapshot(0);
-        return false;
+        OptionalLong next = waiting.isEmpty() ? OptionalLong.empty() : streaming.nextLookNanos(clock.nanos());
+        next.ifPresent(clock::await);
+        return next.isPresent();
     }
 
     @Override
@@ -234,6 +263,11 @@ public final class SglangEngine implements Engine {
     /** From any thread: the numbers when a batch was last logged, as the engine's gauges show them. */
     public SglangStats reported() {
         return reported;
+    }
+
+    /** Engine thread only, for those who look into it. */
+    StreamingSessions streaming() {
+        return streaming;
     }
 
     /** Engine thread only, for those who look into it. */
@@ -380,7 +414,10 @@ public final class SglangEngine implements Engine {
             log.retracted(outcome, cache.freeTokens() - freeBefore, before, ratio.current());
         }
         outcome.retracted().forEach(waiting::add);
-        outcome.lost().forEach(lost -> lost.request.fail(outcome.message()));
+        outcome.lost().forEach(lost -> {
+            streaming.dropped(lost.request);
+            lost.request.fail(outcome.message());
+        });
     }
 
     private void decoded() {
@@ -410,7 +447,10 @@ public final class SglangEngine implements Engine {
     }
 
     private void finish(RadixRequest active) {
-        kv.finish(active);
+        if (active.aborted || !cache.holdFaults().keepsHold() || !streaming.keeps(active)) {
+            kv.finish(active);
+            streaming.dropped(active.request);
+        }
         if (!active.aborted) {
             cachedTokens += active.request.cachedTokens();
             answered = answered.answered(active.request.prompt().length, active.request.answered());

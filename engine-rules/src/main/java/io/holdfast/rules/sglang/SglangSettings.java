@@ -7,6 +7,7 @@ package io.holdfast.rules.sglang;
  * @param chunkedPrefillTokens prompt tokens that one pass prefills at most, whole pages
  * @param eviction which leaf goes first
  * @param sessions whether requests with a session protect their prefix until it is closed
+ * @param streaming whether there are streaming sessions, each with a lock on what its request found
  * @param hostRatio size of the host tier as a multiple of the capacity, 0 for none
  * @param policy who of the waiting goes first
  */
@@ -17,6 +18,7 @@ public record SglangSettings(
         Variant variant,
         Eviction eviction,
         boolean sessions,
+        boolean streaming,
         double hostRatio,
         Policy policy) {
     public static final int LEAST_CONTEXT = 16;
@@ -92,13 +94,17 @@ public record SglangSettings(
         check(
                 hostRatio >= 0 && hostRatio <= 1_000,
                 "hostRatio must be 0 (no host tier) to 1000, not " + hostRatio + ".");
+        check(
+                !streaming || (variant == Variant.STOCK && !sessions && hostRatio == 0),
+                "Streaming sessions are played on the released engine alone, without other sessions and without a host"
+                        + " tier.");
         check(!sessions || variant == Variant.STOCK, "Only the released engine holds sessions, not " + variant + ".");
     }
 
     /** A small cache: 4096 tokens in blocks of 16, least recently used first, nothing special. */
     public static SglangSettings defaults() {
         return new SglangSettings(
-                new Sizes(4096, 16, 8192), 32, 8192, Variant.STOCK, Eviction.LRU, false, 0, Policy.FCFS);
+                new Sizes(4096, 16, 8192), 32, 8192, Variant.STOCK, Eviction.LRU, false, false, 0, Policy.FCFS);
     }
 
     public int capacityTokens() {
@@ -116,37 +122,46 @@ public record SglangSettings(
     public SglangSettings withSizes(int capacity, int page, int context) {
         int chunk = Math.max(page, chunkedPrefillTokens / page * page);
         Sizes value = new Sizes(capacity, page, context);
-        return new SglangSettings(value, maxRunning, chunk, variant, eviction, sessions, hostRatio, policy);
+        return new SglangSettings(value, maxRunning, chunk, variant, eviction, sessions, streaming, hostRatio, policy);
     }
 
     public SglangSettings withMaxRunning(int value) {
-        return new SglangSettings(sizes, value, chunkedPrefillTokens, variant, eviction, sessions, hostRatio, policy);
+        return new SglangSettings(
+                sizes, value, chunkedPrefillTokens, variant, eviction, sessions, streaming, hostRatio, policy);
     }
 
     public SglangSettings withChunkedPrefillTokens(int value) {
-        return new SglangSettings(sizes, maxRunning, value, variant, eviction, sessions, hostRatio, policy);
+        return new SglangSettings(sizes, maxRunning, value, variant, eviction, sessions, streaming, hostRatio, policy);
     }
 
     public SglangSettings withVariant(Variant value) {
         return new SglangSettings(
-                sizes, maxRunning, chunkedPrefillTokens, value, eviction, sessions, hostRatio, policy);
+                sizes, maxRunning, chunkedPrefillTokens, value, eviction, sessions, streaming, hostRatio, policy);
     }
 
     public SglangSettings withEviction(Eviction value) {
-        return new SglangSettings(sizes, maxRunning, chunkedPrefillTokens, variant, value, sessions, hostRatio, policy);
+        return new SglangSettings(
+                sizes, maxRunning, chunkedPrefillTokens, variant, value, sessions, streaming, hostRatio, policy);
     }
 
     public SglangSettings withSessions(boolean value) {
-        return new SglangSettings(sizes, maxRunning, chunkedPrefillTokens, variant, eviction, value, hostRatio, policy);
+        return new SglangSettings(
+                sizes, maxRunning, chunkedPrefillTokens, variant, eviction, value, streaming, hostRatio, policy);
+    }
+
+    public SglangSettings withStreaming(boolean value) {
+        return new SglangSettings(
+                sizes, maxRunning, chunkedPrefillTokens, variant, eviction, sessions, value, hostRatio, policy);
     }
 
     public SglangSettings withHostRatio(double value) {
-        return new SglangSettings(sizes, maxRunning, chunkedPrefillTokens, variant, eviction, sessions, value, policy);
+        return new SglangSettings(
+                sizes, maxRunning, chunkedPrefillTokens, variant, eviction, sessions, streaming, value, policy);
     }
 
     public SglangSettings withPolicy(Policy value) {
         return new SglangSettings(
-                sizes, maxRunning, chunkedPrefillTokens, variant, eviction, sessions, hostRatio, value);
+                sizes, maxRunning, chunkedPrefillTokens, variant, eviction, sessions, streaming, hostRatio, value);
     }
 
     /** Size of the host tier: the engine rounds to whole pages and adds one. */

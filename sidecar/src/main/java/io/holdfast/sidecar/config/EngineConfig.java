@@ -17,6 +17,7 @@ import io.holdfast.http.EngineHttpSettings;
 import io.holdfast.sglang.PinBlocksBackend;
 import io.holdfast.sglang.PriorityTouchBackend;
 import io.holdfast.sglang.SessionHoldBackend;
+import io.holdfast.sglang.StreamingSessionBackend;
 import io.holdfast.sidecar.config.Key.Change;
 import io.holdfast.sidecar.config.Key.Default;
 import io.holdfast.sidecar.config.Key.Reload;
@@ -70,8 +71,8 @@ public record EngineConfig(
         @Key("backend that holds; dry_run decides everything and sends nothing")
         @Unit(
                 value = "word",
-                range = "auto, session_hold, pin_blocks, priority_touch, vllm_connector, nixl_lease, keep_warm,"
-                        + " dry_run")
+                range = "auto, session_hold, pin_blocks, priority_touch, streaming_session, vllm_connector, nixl_lease,"
+                        + " keep_warm, dry_run")
         @Default(value = "auto", why = "takes the first that the engine can")
         String backend,
 
@@ -241,6 +242,7 @@ public record EngineConfig(
                 SessionHoldBackend.NAME,
                 PinBlocksBackend.NAME,
                 PriorityTouchBackend.NAME,
+                StreamingSessionBackend.NAME,
                 KeepWarmBackend.NAME),
         VLLM("--max-model-len", ConnectorBackend.NAME, NixlLeaseBackend.NAME, KeepWarmBackend.NAME),
         TENSORRT_LLM("--max_seq_len", KeepWarmBackend.NAME);

@@ -1,5 +1,6 @@
 package io.holdfast.sidecar.engine;
 
+import io.holdfast.core.backend.Backend;
 import io.holdfast.core.backend.KeepWarmBackend;
 import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.backend.PrefixSender;
@@ -18,6 +19,7 @@ import io.holdfast.sglang.PriorityTouchBackend;
 import io.holdfast.sglang.SessionHoldBackend;
 import io.holdfast.sglang.SglangReadings;
 import io.holdfast.sglang.SglangRenderer;
+import io.holdfast.sglang.StreamingSessionBackend;
 import io.holdfast.sidecar.config.EngineConfig;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -58,6 +60,12 @@ final class SglangFamily implements EngineFamily {
                         parts -> new PriorityTouchBackend(
                                 parts.http(), parts.timer(), parts.config().clientPriorityMax())));
         backends.put(
+                StreamingSessionBackend.NAME,
+                new BackendKind(
+                        StreamingSessionBackend.TRAITS,
+                        SglangFamily::streaming,
+                        Optional.of(parts -> streaming(parts).probe())));
+        backends.put(
                 KeepWarmBackend.NAME,
                 new BackendKind(
                         KeepWarmBackend.TRAITS,
@@ -65,6 +73,10 @@ final class SglangFamily implements EngineFamily {
                                 new GenerateSender(parts.http()),
                                 () -> PrefixCaching.ask(parts.http(), parts.timer()))));
         return backends;
+    }
+
+    private static Backend streaming(BackendParts parts) {
+        return new StreamingSessionBackend(parts.http(), parts.timer(), parts.random());
     }
 
     @Override

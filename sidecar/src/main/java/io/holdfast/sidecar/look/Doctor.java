@@ -485,9 +485,7 @@ public final class Doctor {
             if (!mayAsk()) {
                 findings.add(Finding.unknown(lever.backend(), "cannot be asked before that"));
             } else if (lever.byName()) {
-                if (lever.works()) {
-                    findings.add(Finding.note(lever.backend(), lever.why()));
-                }
+                findings.add(Finding.note(lever.backend(), lever.works() ? lever.why() : firstSentence(lever.why())));
             } else if (lever.works()) {
                 findings.add(Finding.ok(lever.backend(), lever.why()));
             } else if (lever.backend().equals("session_hold")) {

@@ -26,23 +26,28 @@ public final class EngineLook {
         return blocks;
     }
 
-    /** Blocks that open sessions refer to, by the session's id. */
+    /** Blocks that open sessions refer to or lock, by the session's id. */
     public static Map<String, Set<Long>> ofSessions(SglangEngine engine) {
         Map<String, Set<Long>> sessions = new HashMap<>();
+        engine.streaming().locks().forEach((id, node) -> sessions.put(id, path(node)));
         engine.cache().sessions().leaves().forEach((id, leaves) -> {
             Set<Long> blocks = new HashSet<>();
-            for (RadixNode leaf : leaves) {
-                for (RadixNode at = leaf; !at.isRoot(); at = at.parent()) {
-                    for (long block : at.blocks) {
-                        blocks.add(block);
-                    }
-                }
-            }
+            leaves.forEach(leaf -> blocks.addAll(path(leaf)));
             if (!blocks.isEmpty()) {
                 sessions.put(id, blocks);
             }
         });
         return sessions;
+    }
+
+    private static Set<Long> path(RadixNode last) {
+        Set<Long> blocks = new HashSet<>();
+        for (RadixNode at = last; !at.isRoot(); at = at.parent()) {
+            for (long block : at.blocks) {
+                blocks.add(block);
+            }
+        }
+        return blocks;
     }
 
     /** Whether a pin of this block keeps anything. */

@@ -54,13 +54,14 @@ class BackendRegistryTest {
 
     @ParameterizedTest
     @CsvSource({
-        "session_hold,   true",
-        "pin_blocks,     true",
-        "priority_touch, false",
-        "keep_warm,      true",
-        "vllm_connector, true",
-        "nixl_lease,     true",
-        "dry_run,        true"
+        "session_hold,      true",
+        "pin_blocks,        true",
+        "priority_touch,    false",
+        "streaming_session, true",
+        "keep_warm,         true",
+        "vllm_connector,    true",
+        "nixl_lease,        true",
+        "dry_run,           true"
     })
     void pinOfABackend_isSaidToGo(String backend, boolean letsGo) {
         assertThat(BackendRegistry.letsGo(backend)).isEqualTo(letsGo);

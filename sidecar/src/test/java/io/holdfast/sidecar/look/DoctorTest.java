@@ -151,6 +151,24 @@ class DoctorTest {
     }
 
     @Test
+    void stockSglang_withStreamingSessions_isToldTheName_andTakesAnother() {
+        try (Emulator engine = Emulator.start(
+                vertx,
+                TestBed.fast()
+                        .withSglang(settings -> settings.withSizes(TestBed.CAPACITY, TestBed.BLOCK, 1_024)
+                                .withStreaming(true)))) {
+            Diagnosis found = examine(engine, false, target -> target);
+
+            assertThat(finding(found, "streaming_session"))
+                    .isEqualTo(Finding.ok(
+                            "streaming_session",
+                            "The engine's streaming sessions lock what they found in the cache for 60 s at a time."
+                                    + " auto never takes it: write backend: streaming_session."));
+            assertThat(found.backend()).isEqualTo("keep_warm");
+        }
+    }
+
+    @Test
     void stockSglang_withoutSessions_isToldTheFlag() {
         try (Emulator engine = Emulator.start(vertx, TestBed.fast())) {
             Diagnosis found = examine(engine, false, target -> target);
@@ -243,6 +261,7 @@ class DoctorTest {
                             "session_hold",
                             "pin_blocks",
                             "priority_touch",
+                            "streaming_session",
                             "keep_warm");
             assertThat(subjects(found, Status.OK)).containsExactly("metrics");
             assertThat(found.findings().toString()).doesNotContain("--kv-events-config", "--enable-cache-report");

@@ -25,6 +25,8 @@ import java.util.stream.Collectors;
 final class SglangControl {
     private static final String FLUSHED = "Cache flushed.\nPlease check backend logs for more details. "
             + "(When there are running or waiting requests, the operation will not be performed.)\n";
+    private static final String STILL_OPEN =
+            "Failed to open the session. Check if a session with the same id is still open.";
     private static final long FLUSH_RETRY_MILLIS = 20;
 
     private final SglangSettings settings;
@@ -100,11 +102,28 @@ final class SglangControl {
     private void openSession(Call call) {
         call.read(ValidatedBody::parse, body -> {
             String id = body.text("session_id").orElseGet(() -> context.nextId(32));
+            if (body.flag("streaming")) {
+                openStreaming(call, id, body.number("timeout"));
+                return;
+            }
             synchronized (sessions) {
                 if (!sessions.add(id)) {
-                    throw SglangErrors.plainly(
-                            "Failed to open the session. Check if a session with the same id is still open.");
+                    throw SglangErrors.plainly(STILL_OPEN);
                 }
+            }
+            call.json(200, io.vertx.core.json.Json.encode(id));
+        });
+    }
+
+    private void openStreaming(Call call, String id, Optional<Double> seconds) {
+        if (!settings.streaming()) {
+            throw SglangErrors.plainly(
+                    "Streaming sessions are disabled. Please relaunch with --enable-streaming-session.");
+        }
+        Optional<Duration> time = seconds.map(limit -> Duration.ofNanos(Math.round(limit * 1e9)));
+        context.reply(call, engine.ask(scheduler -> scheduler.openSession(id, time)), opened -> {
+            if (opened.contains(false)) {
+                throw SglangErrors.plainly(STILL_OPEN);
             }
             call.json(200, io.vertx.core.json.Json.encode(id));
         });

@@ -93,6 +93,7 @@ final class SglangInfo {
                 Map.entry("chunked_prefill_size", settings.chunkedPrefillTokens()),
                 Map.entry("radix_eviction_policy", settings.eviction().name().toLowerCase(Locale.ROOT)),
                 Map.entry("enable_session_radix_cache", settings.sessions()),
+                Map.entry("enable_streaming_session", settings.streaming()),
                 Map.entry("enable_hierarchical_cache", settings.hostRatio() > 0),
                 Map.entry("hicache_ratio", settings.hostRatio() > 0 ? settings.hostRatio() : 2.0),
                 Map.entry("random_seed", server.seed()),

@@ -217,13 +217,21 @@ final class SglangRequests {
             RequestOptions terms = RequestOptions.of(limit(tokens.length, most))
                     .withSalt(one(body, "cache_salt", i, prompts.size(), refusal))
                     .withExtraKey(one(body, "extra_key", i, prompts.size(), refusal))
-                    .withSession(body.text("session_id").orElse(""))
+                    .withSession(session(body))
                     .withPriority(body.small("priority").orElse(0))
                     .withIgnoresEnd(ignoresEnd)
                     .withForced(body.forcedTokens());
             limited.add(new GenerationRequest.Prompt(tokens, prompts.get(i).text(), terms));
         }
         return limited;
+    }
+
+    private String session(ValidatedBody body) {
+        return settings.streaming()
+                ? body.object("session_params")
+                        .flatMap(session -> session.text("id"))
+                        .orElse("")
+                : body.text("session_id").orElse("");
     }
 
     /** A field that is one text for all prompts, or one for each. */
