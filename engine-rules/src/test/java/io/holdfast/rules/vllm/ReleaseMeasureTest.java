@@ -311,11 +311,7 @@ final class ReleaseMeasureTest {
 
         @Override
         public BackendTraits traits() {
-            return BackendTraits.soft()
-                    .endingByThemselves()
-                    .withSilentRelease()
-                    .needing(Need.TOKENS)
-                    ;
+            return BackendTraits.soft().endingByThemselves().withSilentRelease().needing(Need.TOKENS);
         }
 
         @Override
