@@ -223,6 +223,29 @@ final class PinsThatEndInTimeTest {
         assertThat(harness.holdNow(held.id()).reason()).contains("renew MISSING");
     }
 
+    /** Its time begins when it is asked for: a process that stood still, and hears of it late, has less of it left. */
+    @Test
+    void pinAnsweredLate_isRenewedAtOnce_andOneAnsweredAfterItsTimeIsLost() {
+        harness.stored(1, 2, 3);
+        engine.late = true;
+        ask(1, 2, 3);
+        harness.settle();
+        later(Duration.ofSeconds(40));
+        assertThat(harness.takeLog()).containsExactly("pin 3");
+        engine.late = false;
+        engine.unanswered.remove().run();
+        later(Duration.ofSeconds(2));
+        assertThat(harness.takeLog()).containsExactly("renew 3");
+        engine.late = true;
+        later(Duration.ofSeconds(90));
+        assertThat(harness.takeLog()).containsExactly("renew 3");
+        engine.late = false;
+        engine.unanswered.remove().run();
+        later(Duration.ofSeconds(2));
+        assertThat(harness.controller.view().holds().getLast().timesLost()).isEqualTo(1);
+        assertThat(harness.takeLog()).contains("pin 3");
+    }
+
     @Test
     void whatARenewalFoundMissing_wasSentAnew_andCountsForItsWholeTime() {
         harness.stored(1, 2, 3);

@@ -14,7 +14,8 @@ final class Renewals<P> {
     /*
      * A pin that ends automatically surely is there until its time after the last call that was answered with a yes was
      * sent, and may be there until its time after the last call that may have been carried out was answered, or could
-     * have arrived. Between the two nobody knows. What is needed has to surely be there; what is counted may be.
+     * have arrived. Between the two nobody knows. What is needed has to surely be there; what is counted may be. So an
+     * answer that comes late has the next renewal soon, and one that comes after the time is none.
      */
     private static final long SECOND = 1_000_000_000L;
     private static final long NEVER = Long.MIN_VALUE;
@@ -77,7 +78,7 @@ final class Renewals<P> {
         }
         Term term = new Term(backend, command);
         term.sureUntilNanos = askedNanos + term.traits().endsAfter().toNanos();
-        term.nextNanos = nowNanos + term.traits().renewedEvery().toNanos();
+        term.nextNanos = askedNanos + term.traits().renewedEvery().toNanos();
         terms.put(pin, term);
     }
 
@@ -159,7 +160,7 @@ final class Renewals<P> {
         switch (outcome.kind()) {
             case ACCEPTED -> {
                 term.sureUntilNanos = askedNanos + term.traits().endsAfter().toNanos();
-                term.nextNanos = nowNanos + term.traits().renewedEvery().toNanos();
+                term.nextNanos = askedNanos + term.traits().renewedEvery().toNanos();
                 term.trouble = "";
                 then.renewed(pin);
             }
