@@ -35,7 +35,7 @@ final class PinsThatEndInTimeTest {
     private final ControllerHarness harness = started();
 
     private ControllerHarness started() {
-        engine.traits = BackendTraits.soft().needing(Need.TOKENS).byCall().endingAfter(TIME, RENEWED);
+        engine.traits = BackendTraits.soft().needing(Need.TOKENS).endingAfter(TIME, RENEWED);
         // 0.01 of 10000 tokens: six blocks of 16.
         ControllerSettings settings = new ControllerSettings(
                 "e",
@@ -64,8 +64,8 @@ final class PinsThatEndInTimeTest {
         assertThat(harness.holdNow(held.id()).state()).isEqualTo(HoldState.HELD);
         assertThat(disk.lines).isEmpty();
         assertThat(harness.controller.view().own().sent())
-                .as("a call is no request of the sidecar's own")
-                .isZero();
+                .as("each sends the prefix")
+                .isEqualTo(6);
     }
 
     @Test
@@ -221,6 +221,46 @@ final class PinsThatEndInTimeTest {
         engine.renewAnswers.add(Outcome.Kind.MISSING);
         later(Duration.ofSeconds(22));
         assertThat(harness.holdNow(held.id()).reason()).contains("renew MISSING");
+    }
+
+    /** Its time begins when it is asked for: a process that stood still, and hears of it late, has less of it left. */
+    @Test
+    void pinAnsweredLate_isRenewedAtOnce_andOneAnsweredAfterItsTimeIsLost() {
+        harness.stored(1, 2, 3);
+        engine.late = true;
+        ask(1, 2, 3);
+        harness.settle();
+        later(Duration.ofSeconds(40));
+        assertThat(harness.takeLog()).containsExactly("pin 3");
+        engine.late = false;
+        engine.unanswered.remove().run();
+        later(Duration.ofSeconds(2));
+        assertThat(harness.takeLog()).containsExactly("renew 3");
+        engine.late = true;
+        later(Duration.ofSeconds(90));
+        assertThat(harness.takeLog()).containsExactly("renew 3");
+        engine.late = false;
+        engine.unanswered.remove().run();
+        later(Duration.ofSeconds(2));
+        assertThat(harness.controller.view().holds().getLast().timesLost()).isEqualTo(1);
+        assertThat(harness.takeLog()).contains("pin 3");
+    }
+
+    @Test
+    void whatARenewalFoundMissing_wasSentAnew_andCountsForItsWholeTime() {
+        harness.stored(1, 2, 3);
+        HoldView held = hold(1, 2, 3);
+        engine.renewAnswers.add(Outcome.Kind.MISSING);
+        for (int i = 0; i < 100; i++) {
+            engine.pinAnswers.add(Outcome.Kind.NOT_SENT);
+        }
+        later(Duration.ofSeconds(22));
+        assertThat(harness.holdNow(held.id()).timesLost()).isEqualTo(1);
+        later(Duration.ofSeconds(50));
+        assertThat(harness.controller.view().budget().pinnedTokens()).isEqualTo(48);
+        release(held);
+        later(Duration.ofSeconds(20));
+        assertThat(harness.controller.view().budget().pinnedTokens()).isZero();
     }
 
     @Test

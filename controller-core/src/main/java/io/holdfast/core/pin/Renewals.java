@@ -14,7 +14,8 @@ final class Renewals<P> {
     /*
      * A pin that ends automatically surely is there until its time after the last call that was answered with a yes was
      * sent, and may be there until its time after the last call that may have been carried out was answered, or could
-     * have arrived. Between the two nobody knows. What is needed has to surely be there; what is counted may be.
+     * have arrived. Between the two nobody knows. What is needed has to surely be there; what is counted may be. So an
+     * answer that comes late has the next renewal soon, and one that comes after the time is none.
      */
     private static final long SECOND = 1_000_000_000L;
     private static final long NEVER = Long.MIN_VALUE;
@@ -77,7 +78,7 @@ final class Renewals<P> {
         }
         Term term = new Term(backend, command);
         term.sureUntilNanos = askedNanos + term.traits().endsAfter().toNanos();
-        term.nextNanos = nowNanos + term.traits().renewedEvery().toNanos();
+        term.nextNanos = askedNanos + term.traits().renewedEvery().toNanos();
         terms.put(pin, term);
     }
 
@@ -116,8 +117,8 @@ final class Renewals<P> {
                 then.lost(
                         each.getKey(),
                         "it could not be renewed in time, and ends automatically "
-                                + term.traits().endsAfter().toSeconds() + " s after its last renewal: "
-                                + term.trouble);
+                                + term.traits().endsAfter().toSeconds() + " s after its last renewal"
+                                + (term.trouble.isEmpty() ? "" : ": " + term.trouble));
             } else {
                 renew(each.getKey(), term);
             }
@@ -148,9 +149,10 @@ final class Renewals<P> {
     private void answered(P pin, Term term, Outcome outcome, long askedNanos) {
         term.underWay = false;
         switch (outcome.kind()) {
-            case ACCEPTED, CLIPPED -> mayLast(pin, term.traits(), 0);
+            // What was found to be missing was computed again by the same call, and is kept as long as any other.
+            case ACCEPTED, CLIPPED, MISSING -> mayLast(pin, term.traits(), 0);
             case DEFERRED -> mayLast(pin, term.traits(), Pins.ARRIVAL_NANOS);
-            case REJECTED, MISSING, NOT_SENT -> {}
+            case REJECTED, NOT_SENT -> {}
         }
         if (!term.needed) {
             return;
@@ -158,7 +160,7 @@ final class Renewals<P> {
         switch (outcome.kind()) {
             case ACCEPTED -> {
                 term.sureUntilNanos = askedNanos + term.traits().endsAfter().toNanos();
-                term.nextNanos = nowNanos + term.traits().renewedEvery().toNanos();
+                term.nextNanos = askedNanos + term.traits().renewedEvery().toNanos();
                 term.trouble = "";
                 then.renewed(pin);
             }
