@@ -81,6 +81,20 @@ class ServerCommandsTest {
     }
 
     @Test
+    void emulatedNixl_answersByAReceipt() throws IOException {
+        try (Child child = Child.start(
+                        "emulate", "--port", "0", "--events", "0", "--family", "vllm", "--nixl-lease", "60");
+                Http engine = new Http(url(JSON.readTree(child.line())))) {
+            JsonNode served = engine.post(
+                            "/v1/completions",
+                            "{\"prompt\":\"one\",\"kv_transfer_params\":{\"do_remote_decode\":true}}")
+                    .json();
+            assertThat(served.at("/kv_transfer_params/remote_engine_id").asText())
+                    .isNotEmpty();
+        }
+    }
+
+    @Test
     void sidecar_releasesWhatItHoldsBeforeItEnds() throws IOException {
         try (Child emulator = Child.start(
                         "emulate",

@@ -229,9 +229,9 @@ public record EmulatorSettings(
                     throw new IllegalArgumentException(
                             "kvcached is emulated for SGLang and vLLM only; leave it out for a profile.");
                 }
-                if (settings.connector().isPresent()) {
+                if (settings.connector().isPresent() || settings.nixlLease().isPresent()) {
                     throw new IllegalArgumentException(
-                            "kvcached replaces the blocks that the connector holds; leave one of them out.");
+                            "kvcached replaces the blocks that a connector holds; leave one of them out.");
                 }
             }
         }

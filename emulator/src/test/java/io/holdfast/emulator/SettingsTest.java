@@ -51,9 +51,9 @@ class SettingsTest {
         EmulatorSettings settings = EmulatorSettings.defaults()
                 .withKind(new EmulatorSettings.Kind.Vllm(VllmSettings.defaults().withConnector(connector)));
         assertThatThrownBy(() -> settings.withKvcached(KvcachedSettings.of(EngineTag.VLLM, 256, 16)))
-                .hasMessage("kvcached replaces the blocks that the connector holds; leave one of them out.");
+                .hasMessage("kvcached replaces the blocks that a connector holds; leave one of them out.");
         VllmSettings profile = Stage.settings(Profile.PREFIX, Rates.LLAMA);
         assertThatThrownBy(() -> profile.withConnector(connector))
-                .hasMessage("The connector is for vLLM itself; leave it out for a profile.");
+                .hasMessage("A connector is for vLLM itself; leave it out for a profile.");
     }
 }

@@ -21,9 +21,10 @@ import java.util.function.Consumer;
 
 /** One life of an engine, whichever it is; what an engine does not have is empty. */
 sealed interface EngineRules {
-    /** A vLLM of these sizes. */
+    /** A vLLM of these sizes, with NIXL or with Holdfast's connector. */
     static EngineRules vllm(
             SglangSettings sizes,
+            boolean nixl,
             Faults faults,
             EngineClock clock,
             Gpu gpu,
@@ -32,10 +33,12 @@ sealed interface EngineRules {
         int page = sizes.pageTokens();
         VllmSettings settings = VllmSettings.defaults()
                 .withSizes(sizes.capacityTokens() / page + 1, page, sizes.contextTokens())
-                .withBatch(sizes.maxRunning(), sizes.chunkedPrefillTokens())
-                .withConnector(Connector.of("a storm's own secret"));
+                .withBatch(sizes.maxRunning(), sizes.chunkedPrefillTokens());
+        VllmSettings loaded = nixl
+                ? settings.withNixlLease(VirtualEngine.NIXL_LEASE)
+                : settings.withConnector(Connector.of("a storm's own secret"));
         return new Vllm(
-                new VllmEngine(settings, faults, clock, gpu, model, publisher, ElasticPool.OWN),
+                new VllmEngine(loaded, faults, clock, gpu, model, publisher, ElasticPool.OWN),
                 page,
                 sizes.contextTokens());
     }
@@ -148,7 +151,7 @@ sealed interface EngineRules {
     }
 
     /**
-     * vLLM, which has no pins; what its connector holds are its sessions. Its priorities order requests, not evictions.
+     * vLLM, which has no pins; what its connector holds or leases are its sessions. Its priorities order requests, not evictions.
      */
     record Vllm(VllmEngine engine, int blockTokens, int contextTokens) implements EngineRules {
         @Override

@@ -2,7 +2,6 @@ package io.holdfast.storm;
 
 import io.holdfast.core.backend.Backend;
 import io.holdfast.core.backend.BackendTraits;
-import io.holdfast.core.backend.BackendTraits.Need;
 import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.backend.KeepWarmBackend;
 import io.holdfast.core.backend.Outcome;
@@ -16,7 +15,7 @@ import io.holdfast.sglang.PriorityTouchBackend;
 import io.holdfast.sglang.SessionHoldBackend;
 import io.holdfast.storm.VirtualNetwork.Reply;
 import io.holdfast.vllm.ConnectorBackend;
-import java.time.Duration;
+import io.holdfast.vllm.NixlLeaseBackend;
 import java.util.Arrays;
 import java.util.List;
 import java.util.OptionalLong;
@@ -73,17 +72,17 @@ final class PlayedTouches {
         return new Priorities();
     }
 
-    /** By pins that end by themselves a minute after their last renewal. */
-    Backend leases() {
-        return new Leases();
+    /** As {@code nixl_lease}. */
+    Backend nixl() {
+        return new Nixl();
     }
 
     /** Returns whether the session is a lease of this life. */
     boolean leased(String session) {
-        return session.startsWith(lease());
+        return session.startsWith(leases());
     }
 
-    private String lease() {
+    private String leases() {
         return "lease-" + life + "-";
     }
 
@@ -217,20 +216,15 @@ final class PlayedTouches {
         }
     }
 
-    private final class Leases implements Backend {
-        private static final Duration TIME = Duration.ofSeconds(60);
-        private static final Duration RENEWED = Duration.ofSeconds(20);
-        private static final BackendTraits TRAITS =
-                BackendTraits.soft().needing(Need.TOKENS).byCall().endingAfter(TIME, RENEWED);
-
+    private final class Nixl implements Backend {
         @Override
         public String name() {
-            return "lease";
+            return NixlLeaseBackend.NAME;
         }
 
         @Override
         public BackendTraits traits() {
-            return TRAITS;
+            return NixlLeaseBackend.traits(VirtualEngine.NIXL_LEASE);
         }
 
         @Override
@@ -246,29 +240,40 @@ final class PlayedTouches {
         @Override
         public CompletionStage<Outcome> pin(PinCommand command) {
             watch.accept(command);
-            return leased(command);
+            return lease(command);
         }
 
         @Override
         public CompletionStage<Outcome> renew(PinCommand command) {
             renewing.accept(command);
-            return leased(command);
+            return lease(command).thenApply(outcome -> missing(outcome, command));
         }
 
-        private CompletionStage<Outcome> leased(PinCommand command) {
-            int[] tokens = command.prefix().tokensOf(command.blocks());
-            return call(answer -> network.lease(lease() + handle(command), tokens, TIME.toNanos(), answer))
-                    .thenApply(outcome -> outcome.cachedTokens().isEmpty()
-                            ? outcome
-                            : outcome.cachedTokens().getAsLong() == 0
-                                    ? new Outcome(Kind.MISSING, "it is not there")
-                                    : new Outcome(Kind.ACCEPTED, outcome.reason()));
+        private CompletionStage<Outcome> lease(PinCommand command) {
+            return send(
+                    andOneMore(command),
+                    RequestOptions.of(1).withOrder(new HoldOrder.Lease(leases() + handle(command))));
         }
 
         @Override
         public CompletionStage<Outcome> unpin(List<String> handles) {
             throw new AssertionError("Nobody can take back " + handles);
         }
+    }
+
+    /** A renewal that found less than is held is a loss. */
+    private static Outcome missing(Outcome outcome, PinCommand command) {
+        int held = command.prefix().tokensOf(command.blocks()).length;
+        return outcome.kind() == Kind.ACCEPTED && outcome.cachedTokens().orElse(0) < held
+                ? new Outcome(Kind.MISSING, "not all of it was there")
+                : outcome;
+    }
+
+    private static int[] andOneMore(PinCommand command) {
+        int[] prefix = command.prefix().tokensOf(command.blocks());
+        int[] tokens = Arrays.copyOf(prefix, prefix.length + 1);
+        tokens[prefix.length] = prefix[prefix.length - 1];
+        return tokens;
     }
 
     private final class Connector implements Backend {
@@ -301,20 +306,12 @@ final class PlayedTouches {
         @Override
         public CompletionStage<Outcome> renew(PinCommand command) {
             renewing.accept(command);
-            return hold(command)
-                    .thenApply(outcome -> outcome.kind() == Kind.ACCEPTED
-                                    && outcome.cachedTokens().orElse(0)
-                                            < command.prefix().tokensOf(command.blocks()).length
-                            ? new Outcome(Kind.MISSING, "not all of it was there")
-                            : outcome);
+            return hold(command).thenApply(outcome -> missing(outcome, command));
         }
 
         private CompletionStage<Outcome> hold(PinCommand command) {
-            int[] prefix = command.prefix().tokensOf(command.blocks());
-            int[] tokens = Arrays.copyOf(prefix, prefix.length + 1);
-            tokens[prefix.length] = prefix[prefix.length - 1];
             return send(
-                    tokens,
+                    andOneMore(command),
                     RequestOptions.of(1)
                             .withOrder(new HoldOrder.Hold(
                                     handle(command), traits().endsAfter().toSeconds())));

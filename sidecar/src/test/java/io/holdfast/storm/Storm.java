@@ -160,7 +160,8 @@ final class Storm {
                 .withEviction(variant.eviction)
                 .withSessions(variant.sessions());
         Speed speed = new Speed(random.nextInt(30, 120), 4_000, random.nextInt(15, 40) * 1_000, 1);
-        VirtualEngine engine = new VirtualEngine(name, time, settings, speed, oracle, variant.vllm);
+        VirtualEngine engine = new VirtualEngine(
+                name, time, settings, speed, oracle, variant.vllm, variant == StormVariant.NIXL_LEASE);
         engines.add(engine);
         if (ranks > 1) {
             List<VirtualEngine> all = new ArrayList<>(List.of(engine));

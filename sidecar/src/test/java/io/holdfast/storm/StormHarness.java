@@ -39,7 +39,7 @@ final class StormHarness {
                 .withChunkedPrefillTokens(2048)
                 .withVariant(way == Way.PIN_BLOCKS ? Variant.PIN_GPU : Variant.STOCK)
                 .withEviction(way == Way.PRIORITY_TOUCH ? Eviction.PRIORITY : Eviction.LRU)
-                .withSessions(way == Way.SESSION_HOLD || way == Way.LEASE);
+                .withSessions(way == Way.SESSION_HOLD);
         engine = new VirtualEngine("engine", time, settings, new Speed(microsPerToken, 2_000, 5_000, 1), oracle);
         process = new StormProcess("sidecar", time, coins, oracle, engine, written, 0);
         process.start();

@@ -177,7 +177,7 @@ final class StormSidecar {
         PIN_BLOCKS,
         SESSION_HOLD,
         PRIORITY_TOUCH,
-        LEASE,
+        NIXL,
         KEEP_WARM,
         CONNECTOR,
         DRY_RUN
@@ -231,7 +231,7 @@ final class StormSidecar {
                     case PIN_BLOCKS -> new Backends(new PlayedBackend(), List.of(), Optional.of(this::sendAtOnce));
                     case SESSION_HOLD -> holding(touches.sessions(), written);
                     case PRIORITY_TOUCH -> holding(touches.priorities(), written);
-                    case LEASE -> holding(touches.leases(), written);
+                    case NIXL -> holding(touches.nixl(), written);
                     case KEEP_WARM -> holding(touches.warm(), written);
                     case CONNECTOR -> holding(touches.connector(), written);
                 },

@@ -8,6 +8,8 @@ import io.holdfast.http.EngineHttp;
 import io.holdfast.http.EngineHttpSettings;
 import io.holdfast.sglang.PriorityTouchBackend;
 import io.holdfast.sglang.SessionHoldBackend;
+import io.holdfast.sidecar.config.EngineConfig;
+import io.holdfast.vllm.NixlLeaseBackend;
 import java.net.URI;
 import java.util.ArrayList;
 import java.util.List;
@@ -84,11 +86,12 @@ final class StormTest {
         EngineHttpSettings nobody = EngineHttpSettings.of(URI.create("http://127.0.0.1:9"));
         try (EngineHttp http = new EngineHttp(nobody, timer, timer, System::nanoTime)) {
             PlayedTouches played = PlayedTouches.unused();
-            assertThat(List.of(played.sessions(), played.priorities()))
+            assertThat(List.of(played.sessions(), played.priorities(), played.nixl()))
                     .extracting(Backend::name, Backend::traits)
                     .isEqualTo(Stream.of(
                                     new SessionHoldBackend(http, timer, new SplittableRandom(1)),
-                                    new PriorityTouchBackend(http, timer, OptionalInt.of(0)))
+                                    new PriorityTouchBackend(http, timer, OptionalInt.of(0)),
+                                    new NixlLeaseBackend(http, timer, EngineConfig.NIXL_LEASE))
                             .map(real -> tuple(real.name(), real.traits()))
                             .toList());
         } finally {

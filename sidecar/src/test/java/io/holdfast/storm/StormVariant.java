@@ -13,8 +13,8 @@ enum StormVariant {
     SESSION_HOLD(Way.SESSION_HOLD, Variant.STOCK, Eviction.LRU, false),
     /** Stock SGLang that evicts by priority. */
     PRIORITY_TOUCH(Way.PRIORITY_TOUCH, Variant.STOCK, Eviction.PRIORITY, false),
-    /** An engine whose pins end by themselves in time, played by sessions that it closes itself. */
-    LEASE(Way.LEASE, Variant.STOCK, Eviction.LRU, false),
+    /** vLLM with NIXL, whose pins take memory and end by themselves in time. */
+    NIXL_LEASE(Way.NIXL, Variant.STOCK, Eviction.LRU, true),
     /** Stock SGLang as it is. */
     KEEP_WARM(Way.KEEP_WARM, Variant.STOCK, Eviction.LRU, false),
     /** Stock vLLM. */
@@ -40,14 +40,14 @@ enum StormVariant {
             case 0, 1 -> PIN_BLOCKS;
             case 2, 3 -> SESSION_HOLD;
             case 4, 5 -> PRIORITY_TOUCH;
-            case 6 -> LEASE;
+            case 6 -> NIXL_LEASE;
             case 7 -> KEEP_WARM;
             case 8 -> KEEP_WARM_VLLM;
             default -> VLLM_CONNECTOR;
         };
     }
 
-    /** Whether holds are requests of the prefix, and no pins that take memory for good. */
+    /** Whether holds are requests of the prefix, and no calls that pin. */
     boolean soft() {
         return this != PIN_BLOCKS;
     }
@@ -59,10 +59,10 @@ enum StormVariant {
 
     /** Whether something is protected that no call of a sidecar ends, so that it has to be counted until it is over. */
     boolean counts() {
-        return lasts() || this == LEASE;
+        return lasts() || this == NIXL_LEASE;
     }
 
     boolean sessions() {
-        return this == SESSION_HOLD || this == LEASE;
+        return this == SESSION_HOLD;
     }
 }

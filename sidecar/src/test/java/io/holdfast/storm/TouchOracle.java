@@ -21,8 +21,8 @@ import java.util.function.Supplier;
  * block, a sidecar that joined late, or lost events, may have been told of one: when that one goes it takes the block for gone,
  * and nobody could tell it otherwise.
  *
- * Leases. They are sessions that the engine closes itself, so long after the last call in their name. None is left in the end,
- * and while one of this life of a sidecar is there, the sidecar counts it.
+ * Leases. They are sessions that the engine closes itself, in time. None is left in the end, and while one of this life of a
+ * sidecar is there, the sidecar counts it.
  *
  * Touches. Whatever is sent, for whichever backend, is sent for a hold that is wanted, while nobody has said stop; and not for
  * a prefix that is gone and known to be.

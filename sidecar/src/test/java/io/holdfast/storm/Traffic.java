@@ -1,6 +1,7 @@
 package io.holdfast.storm;
 
 import io.holdfast.rules.engine.Generation;
+import io.holdfast.rules.engine.HoldOrder;
 import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.engine.TokenListener;
 import java.util.ArrayDeque;
@@ -135,7 +136,7 @@ final class Traffic {
     void special(StormVariant variant) {
         RequestOptions options = RequestOptions.of(1);
         switch (variant) {
-            case SESSION_HOLD, LEASE -> {
+            case SESSION_HOLD -> {
                 if (random.nextBoolean()) {
                     engine.closeSession("user-" + random.nextInt(3));
                     return;
@@ -144,6 +145,12 @@ final class Traffic {
             }
             case PRIORITY_TOUCH -> options = options.withPriority(1 + random.nextInt(4));
             case PIN_BLOCKS, KEEP_WARM, KEEP_WARM_VLLM, VLLM_CONNECTOR -> {}
+            case NIXL_LEASE -> {
+                // All of them, which is more than the guard leaves: what is large has to wait.
+                RequestOptions leased = options.withOrder(new HoldOrder.Lease("user"));
+                shared.forEach(prefix -> engine.ask(prefix.tokens(), leased, _ -> {}, () -> {}));
+                return;
+            }
         }
         engine.ask(any().tokens(), options, _ -> {}, () -> {});
     }

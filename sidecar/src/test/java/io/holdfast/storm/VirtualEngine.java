@@ -22,6 +22,7 @@ import io.holdfast.rules.kvcached.ElasticPool;
 import io.holdfast.rules.sglang.SglangEngine;
 import io.holdfast.rules.sglang.SglangSettings;
 import io.holdfast.rules.vllm.VllmSettings;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -79,6 +80,9 @@ final class VirtualEngine {
 
     private static final long EVENTLESS_PASS = 50_000;
 
+    /** Lease of each vLLM with NIXL. */
+    static final Duration NIXL_LEASE = Duration.ofSeconds(30);
+
     private final class PassClock implements EngineClock {
         private long now;
 
@@ -110,12 +114,10 @@ final class VirtualEngine {
     /** In place of tokens found: what the connector was asked for it did not do. */
     static final int REFUSED = -1;
 
-    /** Until when each lease lasts. */
-    private final Map<String, Long> leases = new HashMap<>();
-
     private final Deque<Call> inbox = new ArrayDeque<>();
     private final Deque<Frame> past = new ArrayDeque<>();
     private final boolean vllm;
+    private final boolean nixl;
     private final KvEventEncoder encoder;
     private final StoredBlocks chain = new StoredBlocks();
     /** Resident copies of each block, by its events. */
@@ -136,6 +138,9 @@ final class VirtualEngine {
     private int remembered = 10_000;
     private int limit;
     private long stuckSince = Long.MAX_VALUE;
+    /** Time since which requests wait and none runs. */
+    private long waitingSince = Long.MAX_VALUE;
+
     private List<VirtualEngine> ranks = List.of(this);
 
     /** SGLang of this kind. */
@@ -143,10 +148,23 @@ final class VirtualEngine {
         this(name, time, settings, speed, oracle, false);
     }
 
-    /** @param vllm whether it is a vLLM of these sizes */
+    /** @param vllm whether it is a vLLM of these sizes, with Holdfast's connector */
     VirtualEngine(String name, Timeline time, SglangSettings settings, Speed speed, StormOracle oracle, boolean vllm) {
+        this(name, time, settings, speed, oracle, vllm, false);
+    }
+
+    /** @param nixl whether a vLLM has NIXL in place of Holdfast's connector */
+    VirtualEngine(
+            String name,
+            Timeline time,
+            SglangSettings settings,
+            Speed speed,
+            StormOracle oracle,
+            boolean vllm,
+            boolean nixl) {
         this.name = name;
         this.vllm = vllm;
+        this.nixl = nixl;
         this.encoder = new KvEventEncoder(vllm ? Dialect.VLLM_MAPS : Dialect.SGLANG_MAPS);
         this.time = time;
         this.settings = settings;
@@ -337,33 +355,6 @@ final class VirtualEngine {
                 () -> answer.accept(false));
     }
 
-    /** Keeps a prefix that is there by a session, which it closes itself so long after the last call in its name. */
-    void lease(String session, int[] tokens, long nanos, IntConsumer served, Runnable lost) {
-        if (up && !Arrays.stream(names(tokens)).allMatch(this::resident)) {
-            served.accept(0);
-            return;
-        }
-        Runnable over = () -> {
-            leases.put(session, time.now() + nanos);
-            time.after(nanos, () -> {
-                if (leases.getOrDefault(session, 0L) <= time.now()) {
-                    closeSession(session);
-                }
-            });
-        };
-        ask(
-                tokens,
-                RequestOptions.of(1).withSession(session),
-                _ -> {
-                    over.run();
-                    served.accept(tokens.length);
-                },
-                () -> {
-                    over.run();
-                    lost.run();
-                });
-    }
-
     void closeSession(String session) {
         closeSession(session, () -> {}, () -> {});
     }
@@ -443,6 +434,7 @@ final class VirtualEngine {
         life++;
         sequence = 0;
         stuckSince = Long.MAX_VALUE;
+        waitingSince = Long.MAX_VALUE;
         engine = born();
         inPass = engine.load();
         engine.limitTokens(limit);
@@ -458,7 +450,7 @@ final class VirtualEngine {
         Model model = request -> FIRST_OF_ANSWER + request.answered();
         Consumer<List<CacheEvent>> publisher = events -> publish(born, events);
         return vllm
-                ? EngineRules.vllm(settings, faults, clock, gpu, model, publisher)
+                ? EngineRules.vllm(settings, nixl, faults, clock, gpu, model, publisher)
                 : new EngineRules.Sglang(
                         new SglangEngine(settings, faults, clock, gpu, model, publisher, ElasticPool.OWN));
     }
@@ -492,6 +484,7 @@ final class VirtualEngine {
                 next.work().run();
             }
             boolean worked = engine.step();
+            waits(engine.load());
             if (!worked || faults.has(CacheFault.AutoUnpin.class)) {
                 oracle.ownDoing(this);
             }
@@ -507,6 +500,15 @@ final class VirtualEngine {
         } catch (EngineDeath death) {
             oracle.died(this, String.valueOf(death.getMessage()));
             kill();
+        }
+    }
+
+    /** Leases end in time, so nothing waits longer for what they keep. */
+    private void waits(Load load) {
+        boolean blocked = load.waiting() > 0 && load.running() == 0 && limit >= settings.contextTokens();
+        waitingSince = blocked ? Math.min(waitingSince, time.now()) : Long.MAX_VALUE;
+        if (blocked && time.now() - waitingSince > NIXL_LEASE.toNanos() + Timeline.SECOND) {
+            oracle.fail("a request waits longer than a lease", oracle.describe(this, load));
         }
     }
 

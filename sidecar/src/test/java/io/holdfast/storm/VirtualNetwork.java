@@ -115,6 +115,7 @@ final class VirtualNetwork {
         options.order().ifPresent(order -> {
             switch (order) {
                 case HoldOrder.Hold(String id, long _) -> oracle.touches.leases(who, id);
+                case HoldOrder.Lease(String id) -> oracle.touches.leases(who, id);
                 case HoldOrder.Release(List<String> ids) -> ids.forEach(id -> oracle.touches.closes(who, id));
                 case HoldOrder.Listing() -> {}
             }
@@ -130,16 +131,6 @@ final class VirtualNetwork {
                             served.accept(cached);
                         },
                         lost));
-    }
-
-    /**
-     * Has the engine keep a prefix for so long, or for so long anew, in this name; the answer counts the tokens, 0 where the
-     * prefix is not there.
-     */
-    void lease(String session, int[] tokens, long nanos, Consumer<Reply> answer) {
-        VirtualEngine to = engine;
-        oracle.touches.leases(who, session);
-        new Request(TIME_LIMIT, answer).begin((served, lost) -> to.lease(session, tokens, nanos, served, lost));
     }
 
     /** A touch is about to leave; {@code certain} is what the sidecar says of its view of the cache. */

@@ -67,7 +67,8 @@ public final class EmulateCommand implements Callable<Integer> {
             "--connector-secret-file",
             "--connector-share",
             "--connector-max-ttl",
-            "--connector-give-way-after");
+            "--connector-give-way-after",
+            "--nixl-lease");
 
     @Spec
     private CommandSpec spec = CommandSpec.create();

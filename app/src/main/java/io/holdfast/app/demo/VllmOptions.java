@@ -78,6 +78,12 @@ final class VllmOptions {
                     + " that waits (default: 0.5).")
     private @Nullable Double giveWayAfter;
 
+    @Option(
+            names = "--nixl-lease",
+            paramLabel = "SECONDS",
+            description = "Load NIXL, which keeps the blocks of requests with do_remote_decode for so long.")
+    private @Nullable Integer nixlLease;
+
     VllmOptions() {}
 
     EmulatorSettings.Kind kind(int blockTokens, Optional<Integer> contextTokens, int maxRunning, boolean arrayEvents) {
@@ -88,8 +94,9 @@ final class VllmOptions {
                 .withRelease(arrayEvents ? VllmSettings.Release.V0_22 : VllmSettings.Release.V0_32)
                 .withPolicy(SglangOptions.choice("--scheduling-policy", policy, VllmSettings.Policy.values()))
                 .withHashes(algorithm, seed, byteHashes);
+        VllmSettings loaded = connector().map(settings::withConnector).orElse(settings);
         return new EmulatorSettings.Kind.Vllm(
-                connector().map(settings::withConnector).orElse(settings));
+                nixlLease == null ? loaded : loaded.withNixlLease(Duration.ofSeconds(nixlLease)));
     }
 
     private Optional<Connector> connector() {

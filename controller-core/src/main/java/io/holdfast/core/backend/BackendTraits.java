@@ -50,11 +50,7 @@ public record BackendTraits(
         /** An unpin names what nobody else has, so that it does no harm a second time. */
         RELEASE_REPEATABLE,
         /** It is worth nothing once the cache was filled again since, so it is made again before that. */
-        FADING,
-        /**
-         * The tokens go to the engine in a call, not in a request of the prefix: nothing is computed, and nothing used.
-         */
-        BY_CALL
+        FADING
     }
 
     /** Pins take memory for good; they last, and an unpin tells. */
@@ -122,11 +118,6 @@ public record BackendTraits(
         return new BackendTraits(needs, qualities, renewedEvery, endsAfter, blocks);
     }
 
-    /** Returns these traits with tokens that go to the engine in a call, not in a request of the prefix. */
-    public BackendTraits byCall() {
-        return with(Quality.BY_CALL);
-    }
-
     /** Returns these traits as they are while there are pins that take memory for good. */
     public BackendTraits besideHardPins() {
         return with(Quality.TAKES_MEMORY);
@@ -179,7 +170,7 @@ public record BackendTraits(
      * Returns true if a pin is a request of the prefix, which the engine computes and which shows among its requests.
      */
     public boolean sendsPrefix() {
-        return needs(Need.TOKENS) && !qualities.contains(Quality.BY_CALL);
+        return needs(Need.TOKENS);
     }
 
     /** Returns true if a pin that is not renewed ends at a known time. */

@@ -2,7 +2,7 @@ package io.holdfast.rules.engine;
 
 import java.util.List;
 
-/** Order of a request to the connector that holds blocks, beside its own answer. */
+/** Order of a request to the connector that the engine has loaded, beside its own answer. */
 public sealed interface HoldOrder {
     /** Every hold there is, in place of names. */
     List<String> ALL = List.of("*");
@@ -23,4 +23,12 @@ public sealed interface HoldOrder {
 
     /** Asks for all holds. */
     record Listing() implements HoldOrder {}
+
+    /**
+     * Has NIXL keep all blocks of the request for a lease once it has finished, as if a decode server were to fetch
+     * them; each order is a lease of its own.
+     *
+     * @param id by which it is told apart from those of others
+     */
+    record Lease(String id) implements HoldOrder {}
 }

@@ -2,10 +2,11 @@ package io.holdfast.rules.engine;
 
 import java.util.Collections;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 
 /**
- * Report of the connector on one order.
+ * Report of the connector on one order; NIXL counts no holds.
  *
  * @param held distinct blocks that all holds refer to
  * @param most blocks that they may refer to
@@ -33,6 +34,18 @@ public record HoldReport(Result result, int held, int most, int total, long gave
 
         /** So many holds were there, and are no more. */
         record Released(int holds) implements Result {}
+
+        /**
+         * Blocks are leased.
+         *
+         * @param blocks their numbers in the pool
+         * @param tokens that they have
+         */
+        record Leased(List<Integer> blocks, int tokens) implements Result {
+            public Leased {
+                blocks = List.copyOf(blocks);
+            }
+        }
 
         /** All holds by name, the first to give way first. */
         record Listed(Map<String, Left> holds) implements Result {

@@ -224,6 +224,11 @@ final class BlockPool {
         return order;
     }
 
+    /** Returns true if a block has a name. */
+    boolean isNamed(int block) {
+        return names[block] != null;
+    }
+
     /** Returns the name of a block that has one, in 64 bits. */
     long hash(int block) {
         return hashOf(block);

@@ -6,8 +6,11 @@ import io.holdfast.rules.engine.HoldReport;
 import io.holdfast.rules.engine.HoldReport.Result;
 import io.holdfast.rules.fault.CacheFault;
 import io.holdfast.rules.fault.Faults;
+import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -20,8 +23,10 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /*
- * Blocks that the connector holds by name.
+ * Blocks that a connector holds: Holdfast's by name, or NIXL's by lease.
  *
+ * By name
+ * -------
  * A hold is one more user of each full block of a prompt. So the pool evicts none of them, everybody finds them as
  * before; the request that asked ends like any other, and nothing keeps an idle engine awake.
  *
@@ -32,6 +37,12 @@ import java.util.stream.Collectors;
  * Giving way is the last resort. While anything is scheduled, a request that waits for blocks gets those of running
  * requests when they end. When nothing was for a while, only holds can be in its way: then they go one by one, the one
  * that was renewed the longest ago first, until the request is admitted.
+ *
+ * By lease
+ * --------
+ * NIXL does not let a finished request go: all its blocks stay in use, also the last one that is not full, until the
+ * lease is over. Nothing ends it before, and nothing gives way. While there is one the engine's loop goes on without
+ * work, so a lease ends on time in an idle engine too.
  */
 final class HeldBlocks {
     private static final double NANOS = 1e9;
@@ -40,7 +51,15 @@ final class HeldBlocks {
     @SuppressWarnings("ArrayRecordComponent")
     private record Hold(int[] blocks, long untilNanos) {}
 
+    /** A lease; two are never compared. */
+    @SuppressWarnings("ArrayRecordComponent")
+    private record Lease(String id, int[] blocks, long untilNanos) {}
+
+    /** Longest pass of a loop that goes on without work: it looks for requests again after that. */
+    private static final long IDLE_PASS_NANOS = 10_000_000;
+
     private final Optional<Connector> connector;
+    private final Optional<Duration> nixlLease;
     private final BlockPool pool;
     private final EngineClock clock;
     private final Faults faults;
@@ -51,26 +70,47 @@ final class HeldBlocks {
     /** Number of holds that refer to a block, for those with any. */
     private final Map<Integer, Integer> references = new HashMap<>();
 
+    /** Leases in the order in which they end. */
+    private final Deque<Lease> leases = new ArrayDeque<>();
+
+    private long expired;
+
     private OptionalLong stalledSince = OptionalLong.empty();
     private long gaveWay;
 
-    /** @param connector without which all orders are ignored */
-    HeldBlocks(Optional<Connector> connector, BlockPool pool, EngineClock clock, Faults faults) {
-        this.connector = connector;
+    /** Has what the settings say is loaded; without a connector all orders are ignored. */
+    HeldBlocks(VllmSettings settings, BlockPool pool, EngineClock clock, Faults faults) {
+        this.connector = settings.connector();
+        this.nixlLease = settings.nixlLease();
         this.pool = pool;
         this.clock = clock;
         this.faults = faults;
     }
 
     boolean any() {
-        return !holds.isEmpty();
+        return !holds.isEmpty() || leased();
     }
 
-    /** Blocks that each hold keeps, by the names that events give them. */
+    /** Returns true while a lease runs, for which the engine's loop goes on. */
+    boolean leased() {
+        return !leases.isEmpty();
+    }
+
+    /** Returns the number of leases that have ended. */
+    long expired() {
+        return expired;
+    }
+
+    /** Blocks that each hold or lease keeps, by the names that events give them. */
     Map<String, Set<Long>> hashes() {
         Map<String, Set<Long>> all = new HashMap<>();
         holds.forEach((id, hold) ->
                 all.put(id, Arrays.stream(hold.blocks).mapToObj(pool::hash).collect(Collectors.toSet())));
+        leases.forEach(lease -> all.computeIfAbsent(lease.id, _ -> new HashSet<>())
+                .addAll(Arrays.stream(lease.blocks)
+                        .filter(pool::isNamed)
+                        .mapToObj(pool::hash)
+                        .toList()));
         return all;
     }
 
@@ -83,10 +123,15 @@ final class HeldBlocks {
         }
     }
 
-    /** Ends holds that are over. */
+    /** Ends holds and leases that are over. */
     void sweep() {
-        if (any()) {
-            long now = clock.nanos();
+        long now = clock.nanos();
+        while (leased() && now - leases.getFirst().untilNanos >= 0) {
+            Lease over = leases.removeFirst();
+            pool.release(over.blocks, over.blocks.length);
+            expired++;
+        }
+        if (!holds.isEmpty()) {
             List<String> over = new ArrayList<>();
             holds.forEach((id, hold) -> {
                 if (now - hold.untilNanos >= 0) {
@@ -99,7 +144,10 @@ final class HeldBlocks {
 
     /** Does what a request that has said all wants done, while it has its blocks, and notes the report. */
     void finished(VllmRequest request, int blockTokens) {
-        if (connector.isPresent()) {
+        if (nixlLease.isPresent()
+                && request.generation.terms().order().orElse(null) instanceof HoldOrder.Lease(String id)) {
+            lease(request, id, nixlLease.get());
+        } else if (connector.isPresent()) {
             request.generation
                     .terms()
                     .order()
@@ -113,7 +161,7 @@ final class HeldBlocks {
      * asked in passes without work only.
      */
     boolean givesWay() {
-        if (!any()) {
+        if (holds.isEmpty()) {
             return false;
         }
         long now = clock.nanos();
@@ -132,8 +180,15 @@ final class HeldBlocks {
         stalledSince = OptionalLong.empty();
     }
 
-    /** Time at which a stalled engine has something to do about holds: one is over, or has to give way. */
+    /**
+     * Time at which an engine without work has something to do about holds: one is over, or has to give way. With a lease
+     * it looks for requests all the time.
+     */
     long nextNanos() {
+        if (leased()) {
+            long next = clock.nanos() + IDLE_PASS_NANOS;
+            return next - leases.getFirst().untilNanos < 0 ? next : leases.getFirst().untilNanos;
+        }
         return holds.values().stream()
                 .mapToLong(Hold::untilNanos)
                 .reduce(giveWayNanos(), (one, other) -> one - other < 0 ? one : other);
@@ -159,7 +214,21 @@ final class HeldBlocks {
             }
             case HoldOrder.Release _ -> new Result.Released(request.released);
             case HoldOrder.Listing _ -> listed();
+            // An order to another connector is nothing to this one.
+            case HoldOrder.Lease _ -> new Result.Refused("request");
         };
+    }
+
+    private void lease(VllmRequest request, String id, Duration time) {
+        int[] blocks = Arrays.copyOf(request.table, request.held);
+        if (!faults.has(CacheFault.PinIgnored.class)) {
+            for (int block : blocks) {
+                pool.touch(block);
+            }
+            leases.addLast(new Lease(id, blocks, clock.nanos() + time.toNanos()));
+        }
+        Result leased = new Result.Leased(Arrays.stream(blocks).boxed().toList(), request.computed);
+        request.generation.reported(new HoldReport(leased, 0, 0, pool.capacity(), 0));
     }
 
     private Result hold(Connector limits, String id, long ttl, int[] blocks) {

@@ -52,8 +52,8 @@ import org.slf4j.LoggerFactory;
  *
  * Holds
  * -----
- * The connector holds blocks for requests, see HeldBlocks. An engine that could schedule nothing for a while, though a
- * request waits for blocks that are held, gets them.
+ * A connector holds blocks for requests, see HeldBlocks. An engine that could schedule nothing for a while, though a
+ * request waits for blocks that are held, gets them from Holdfast's, and from NIXL when a lease is over.
  *
  * Not followed: asynchronous scheduling, which has the next pass scheduled before this one's tokens are known. Blocks
  * and names are the same with it, but a block that an answer filled is named one pass later.
@@ -112,7 +112,7 @@ public final class VllmEngine implements Engine {
         this.model = model;
         this.publisher = publisher;
         this.cache = new PagedCache(settings, memory);
-        this.holds = new HeldBlocks(settings.connector(), cache.pool(), clock, faults);
+        this.holds = new HeldBlocks(settings, cache.pool(), clock, faults);
         this.stage = new StageRules(settings.stage(), gpu);
         this.waiting = new WaitingLine(settings.policy());
         this.stats = snapshot();
@@ -185,7 +185,7 @@ public final class VllmEngine implements Engine {
         }
         if (running.isEmpty() && waiting.isEmpty()) {
             stage.idle();
-            if (!ended) {
+            if (!ended && !holds.leased()) {
                 return false;
             }
         } else if (stage.gathers(running.isEmpty())) {
@@ -213,7 +213,7 @@ public final class VllmEngine implements Engine {
         }
         stats = snapshot();
         told.forEach(request -> request.generation.tell());
-        if (isStalled() && holds.any()) {
+        if (isStalled() ? holds.any() : batch.isEmpty() && holds.leased()) {
             clock.await(holds.nextNanos());
             return true;
         }
@@ -457,6 +457,7 @@ public final class VllmEngine implements Engine {
                 cachedTokens,
                 generatedTokens,
                 passes,
+                holds.expired(),
                 answered,
                 times);
     }

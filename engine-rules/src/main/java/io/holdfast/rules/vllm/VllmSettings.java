@@ -1,6 +1,7 @@
 package io.holdfast.rules.vllm;
 
 import io.holdfast.events.VllmHashing;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.Optional;
 import java.util.stream.Collectors;
@@ -17,6 +18,7 @@ import java.util.stream.Collectors;
  * @param policy which requests go first
  * @param stage the server that is emulated in place of vLLM, where it is one of an optimisation log
  * @param connector with which requests may hold blocks, where it is loaded
+ * @param nixlLease how long NIXL keeps what a request has asked it to, where that is loaded
  */
 public record VllmSettings(
         Sizes sizes,
@@ -27,7 +29,8 @@ public record VllmSettings(
         Release release,
         Policy policy,
         Optional<Stage> stage,
-        Optional<Connector> connector) {
+        Optional<Connector> connector,
+        Optional<Duration> nixlLease) {
 
     /** The releases that differ in what they do. */
     public enum Release {
@@ -72,7 +75,14 @@ public record VllmSettings(
                 maxBatchedTokens >= maxRunning,
                 "maxBatchedTokens must be at least maxRunning (" + maxRunning + "), not " + maxBatchedTokens + ".");
         stage.ifPresent(it -> check(it, maxRunning, sizes));
-        check(stage.isEmpty() || connector.isEmpty(), "The connector is for vLLM itself; leave it out for a profile.");
+        check(
+                stage.isEmpty() || (connector.isEmpty() && nixlLease.isEmpty()),
+                "A connector is for vLLM itself; leave it out for a profile.");
+        check(
+                connector.isEmpty() || nixlLease.isEmpty(),
+                "An engine loads one connector: leave Holdfast's or NIXL's out.");
+        nixlLease.ifPresent(
+                lease -> check(lease.isPositive(), "NIXL's lease must be longer than 0, not " + lease + "."));
     }
 
     private static void check(Stage stage, int running, Sizes sizes) {
@@ -100,6 +110,7 @@ public record VllmSettings(
                 Release.V0_32,
                 Policy.FCFS,
                 Optional.empty(),
+                Optional.empty(),
                 Optional.empty());
     }
 
@@ -118,16 +129,18 @@ public record VllmSettings(
     public VllmSettings withSizes(int blocks, int blockTokens, int contextTokens) {
         Sizes value = new Sizes(blocks, blockTokens, contextTokens);
         return new VllmSettings(
-                value, maxRunning, maxBatchedTokens, hashing, byteHashes, release, policy, stage, connector);
+                value, maxRunning, maxBatchedTokens, hashing, byteHashes, release, policy, stage, connector, nixlLease);
     }
 
     /** Returns these settings with so many requests scheduled together, and so many tokens in one pass. */
     public VllmSettings withBatch(int running, int batched) {
-        return new VllmSettings(sizes, running, batched, hashing, byteHashes, release, policy, stage, connector);
+        return new VllmSettings(
+                sizes, running, batched, hashing, byteHashes, release, policy, stage, connector, nixlLease);
     }
 
     public VllmSettings withHashing(VllmHashing value, boolean bytes) {
-        return new VllmSettings(sizes, maxRunning, maxBatchedTokens, value, bytes, release, policy, stage, connector);
+        return new VllmSettings(
+                sizes, maxRunning, maxBatchedTokens, value, bytes, release, policy, stage, connector, nixlLease);
     }
 
     /**
@@ -158,18 +171,42 @@ public record VllmSettings(
 
     public VllmSettings withRelease(Release value) {
         return new VllmSettings(
-                sizes, maxRunning, maxBatchedTokens, hashing, byteHashes, value, policy, stage, connector);
+                sizes, maxRunning, maxBatchedTokens, hashing, byteHashes, value, policy, stage, connector, nixlLease);
     }
 
     public VllmSettings withPolicy(Policy value) {
         return new VllmSettings(
-                sizes, maxRunning, maxBatchedTokens, hashing, byteHashes, release, value, stage, connector);
+                sizes, maxRunning, maxBatchedTokens, hashing, byteHashes, release, value, stage, connector, nixlLease);
     }
 
     /** Returns these settings with the connector loaded. */
     public VllmSettings withConnector(Connector value) {
         return new VllmSettings(
-                sizes, maxRunning, maxBatchedTokens, hashing, byteHashes, release, policy, stage, Optional.of(value));
+                sizes,
+                maxRunning,
+                maxBatchedTokens,
+                hashing,
+                byteHashes,
+                release,
+                policy,
+                stage,
+                Optional.of(value),
+                nixlLease);
+    }
+
+    /** Returns these settings with NIXL loaded, which keeps blocks for so long. */
+    public VllmSettings withNixlLease(Duration value) {
+        return new VllmSettings(
+                sizes,
+                maxRunning,
+                maxBatchedTokens,
+                hashing,
+                byteHashes,
+                release,
+                policy,
+                stage,
+                connector,
+                Optional.of(value));
     }
 
     VllmSettings withStage(Stage value) {
@@ -182,7 +219,8 @@ public record VllmSettings(
                 release,
                 policy,
                 Optional.of(value),
-                connector);
+                connector,
+                nixlLease);
     }
 
     /** Returns true if blocks stay for later prompts. */

@@ -16,6 +16,7 @@ import io.holdfast.rules.engine.RequestTally;
  * @param cachedTokens how many of them the cache had
  * @param generatedTokens said so far
  * @param passes that said a token
+ * @param expiredLeases leases of NIXL's that have ended
  * @param answered requests that said all
  */
 public record VllmStats(
@@ -33,6 +34,7 @@ public record VllmStats(
         long cachedTokens,
         long generatedTokens,
         long passes,
+        long expiredLeases,
         RequestTally answered,
         VllmTimes times) {
 

@@ -150,6 +150,7 @@ final class HoldOrders {
             case HoldOrder.Release(List<String> ids) ->
                 String.join("\n", "holdfast/1", "release", Long.toString(at), String.join(",", ids));
             case HoldOrder.Listing _ -> String.join("\n", "holdfast/1", "list", Long.toString(at));
+            case HoldOrder.Lease _ -> throw new IllegalArgumentException("NIXL asks for no proof.");
         };
     }
 
@@ -212,6 +213,7 @@ final class HoldOrders {
             case Result.Held(int blocks, long ttl) -> answer.put("held", blocks).put("ttl", ttl);
             case Result.Refused(String why) -> answer.put("held", 0).put("refused", why);
             case Result.Released(int holds) -> answer.put("released", holds);
+            case Result.Leased _ -> throw new IllegalArgumentException("NIXL answers with a receipt.");
             case Result.Listed(var holds) -> {
                 JsonObject all = new JsonObject();
                 holds.forEach((id, left) ->

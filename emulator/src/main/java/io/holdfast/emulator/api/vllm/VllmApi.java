@@ -28,6 +28,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.UUID;
 import java.util.function.Function;
 
 /** vLLM's routes, in its words, those of its development mode among them. What touches the cache is asked of the engine. */
@@ -41,6 +42,7 @@ public final class VllmApi {
     private final RouteContext context;
     private final VllmRequests requests;
     private final Optional<HoldOrders> holdOrders;
+    private final String engineId = UUID.randomUUID().toString();
     private final VllmInfo info;
     private final VllmMetrics metrics;
     private final Routes routes;
@@ -175,13 +177,14 @@ public final class VllmApi {
             HoldOrders.Taken taken = holdOrders
                     .map(orders -> orders.take(read.body(), read.ask()))
                     .orElseGet(() -> new HoldOrders.Taken(read.ask(), Optional.empty()));
-            GenerationRequest ask = taken.ask();
             String id = (chat ? "chatcmpl-" : "cmpl-")
                     + call.header("x-request-id")
-                            .or(() -> ask.options().id(0))
+                            .or(() -> taken.ask().options().id(0))
                             .orElseGet(() -> context.nextId(ID_DIGITS));
+            GenerationRequest ask =
+                    settings.nixlLease().isPresent() ? NixlLeases.take(read.body(), taken.ask(), id) : taken.ask();
             ResponseFormat answer =
-                    new VllmResponse(settings, ask, chat, id, (long) clock.unixSeconds(), taken.refusal());
+                    new VllmResponse(settings, ask, chat, id, (long) clock.unixSeconds(), taken.refusal(), engineId);
             new Reply(context, call, ask, answer, errors)
                     .begin(Collections.nCopies(ask.prompts().size() * ask.each(), id));
         });

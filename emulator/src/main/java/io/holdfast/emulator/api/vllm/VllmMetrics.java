@@ -25,7 +25,10 @@ final class VllmMetrics {
 
     VllmMetrics(VllmSettings settings, ApiSettings server, AnswerTally answers) {
         this.rest = Resources.text(VllmMetrics.class, "vllm_metrics.txt")
-                .replace("@INFO@", "vllm:cache_config_info{" + new VllmInfo(settings, server).cacheConfig() + "}");
+                        .replace(
+                                "@INFO@",
+                                "vllm:cache_config_info{" + new VllmInfo(settings, server).cacheConfig() + "}")
+                + (settings.nixlLease().isPresent() ? Resources.text(VllmMetrics.class, "nixl_metrics.txt") : "");
         this.settings = settings;
         this.model = server.model();
         this.answers = answers;
@@ -55,6 +58,9 @@ final class VllmMetrics {
         for (int rank = 0; rank < ranks.size(); rank++) {
             numbers(page, ranks.get(rank), engine(rank));
             times(page, ranks.get(rank), engine(rank));
+            if (settings.nixlLease().isPresent()) {
+                page.set("vllm:nixl_num_kv_expired_reqs_total", ranks.get(rank).expiredLeases(), engine(rank));
+            }
         }
         String first = engine(0);
         page.set("vllm:request_success_total", answers.ended(Choice.End.Length.class), "\"length\"", first)

@@ -5,6 +5,7 @@ import io.holdfast.emulator.api.GenerationRequest;
 import io.holdfast.emulator.api.ResponseFormat;
 import io.holdfast.emulator.api.Shapes;
 import io.holdfast.emulator.api.Tokens;
+import io.holdfast.rules.engine.HoldReport;
 import io.holdfast.rules.vllm.VllmSettings;
 import io.holdfast.rules.vllm.VllmSettings.Release;
 import io.vertx.core.json.JsonArray;
@@ -20,6 +21,7 @@ import org.jspecify.annotations.Nullable;
  * @param chat whether it answers a conversation, and no completion
  * @param id of the request, which all its answers share
  * @param refusedHold what a request whose order to the connector was refused is told of that
+ * @param engineId the name that this life of the server has for NIXL
  */
 record VllmResponse(
         VllmSettings settings,
@@ -27,7 +29,8 @@ record VllmResponse(
         boolean chat,
         String id,
         long created,
-        Optional<JsonObject> refusedHold)
+        Optional<JsonObject> refusedHold,
+        String engineId)
         implements ResponseFormat {
     static final Shapes SHAPES = new Shapes(VllmResponse.class, "vllm_answers.json");
 
@@ -104,13 +107,24 @@ record VllmResponse(
             body.put("prompt_token_ids", promptIds(choices.getFirst()));
         }
         refusedHold
-                .or(() -> choices.getFirst().holds().map(report -> HoldOrders.answer(report, settings.blockTokens())))
-                .ifPresent(told -> body.put("kv_transfer_params", new JsonObject().put(HoldOrders.FIELD, told)));
+                .map(VllmResponse::ofHoldfast)
+                .or(() -> choices.getFirst().holds().map(this::transfer))
+                .ifPresent(told -> body.put("kv_transfer_params", told));
         if (isOld()) {
             body.remove("ec_transfer_params");
             body.remove("metrics");
         }
         return body.encode();
+    }
+
+    private JsonObject transfer(HoldReport report) {
+        return report.result() instanceof HoldReport.Result.Leased leased
+                ? NixlLeases.receipt(leased, id, engineId)
+                : ofHoldfast(HoldOrders.answer(report, settings.blockTokens()));
+    }
+
+    private static JsonObject ofHoldfast(JsonObject told) {
+        return new JsonObject().put(HoldOrders.FIELD, told);
     }
 
     private JsonObject whole(Choice choice) {
