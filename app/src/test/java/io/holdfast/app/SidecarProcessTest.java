@@ -18,10 +18,12 @@ import java.net.ServerSocket;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
+import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -261,6 +263,80 @@ class SidecarProcessTest {
             CommandRun told = child.stop();
             assertThat(told.code()).isEqualTo(TERMINATED);
             assertThat(told.out() + told.err()).contains("vllm_connector").doesNotContain(secret);
+        } finally {
+            vertx.close().await();
+        }
+    }
+
+    @Test
+    void vllmWithNixl_keepsWhatIsHeld_andNothingIsLeftOneLeaseAfterTheSidecarIsKilled() throws Exception {
+        Vertx vertx = Vertx.vertx();
+        VllmSettings settings = VllmSettings.defaults().withSizes(129, 16, 512).withNixlLease(Duration.ofSeconds(15));
+        try (Emulator vllm = Emulator.start(
+                        vertx, EmulatorSettings.defaults().withKind(new EmulatorSettings.Kind.Vllm(settings)));
+                Http engine = new Http(vllm.uri())) {
+            CommandRun doctor = CommandRun.by(
+                    "doctor", "--engine", vllm.uri().toString(), "--events", vllm.eventsEndpoint(), "--wait", "0s");
+            assertThat(doctor.out()).contains("nixl_lease     The engine runs NIXL", "would hold with keep_warm");
+            assertThat(engine.get("/metrics").text())
+                    .as("doctor leased nothing")
+                    .containsPattern("kv_cache_usage_perc\\{[^}]*} 0.0\n");
+            String receipt = engine.post(
+                            "/v1/completions",
+                            "{\"model\":\"holdfast-emulated\",\"max_tokens\":1,\"prompt\":[1,2],"
+                                    + "\"kv_transfer_params\":{\"do_remote_decode\":true}}")
+                    .json()
+                    .path("kv_transfer_params")
+                    .path("remote_engine_id")
+                    .asText();
+            assertThat(receipt).isNotEmpty();
+            int[] prefix = IntStream.range(1_000, 1_256).toArray();
+            CommandRun told;
+            try (Child child = Child.start(
+                            "sidecar",
+                            "--engine",
+                            vllm.uri().toString(),
+                            "--port",
+                            "0",
+                            "--set",
+                            "engines.main.events=" + vllm.eventsEndpoint(),
+                            "--set",
+                            "engines.main.backend=nixl_lease",
+                            "--set",
+                            "engines.main.nixlLeaseSeconds=15",
+                            "--state-directory",
+                            folder.toString(),
+                            "--log-level",
+                            "debug");
+                    Http sidecar = new Http(served(child))) {
+                sidecar.await("/readyz", answer -> answer.status() == 200);
+                assertThat(cached(engine, prefix)).isZero();
+                String hold = sidecar.post(
+                                "/api/v1/engines/main/holds",
+                                "{\"tokens\":" + Arrays.toString(prefix) + ",\"leaseSeconds\":600}")
+                        .json()
+                        .path("id")
+                        .asText();
+                sidecar.await(
+                        "/api/v1/engines/main/holds/" + hold,
+                        answer -> answer.json().path("state").asText().equals("held"));
+                for (int i = 1; i <= 3; i++) {
+                    flood(engine, i);
+                    assertThat(cached(engine, prefix)).isGreaterThanOrEqualTo(240);
+                }
+                assertThat(sidecar.delete("/api/v1/engines/main/holds/" + hold).text())
+                        .contains("cannot be released before its time runs out, 15 s after its last renewal");
+                told = child.stop("KILL");
+            }
+            assertThat(told.out() + told.err()).contains("nixl_lease").doesNotContain(receipt);
+            engine.await(
+                    "/metrics",
+                    page -> page.text().contains("kv_cache_usage_perc{")
+                            && Pattern.compile("kv_cache_usage_perc\\{[^}]*} 0.0\n")
+                                    .matcher(page.text())
+                                    .find());
+            flood(engine, 4);
+            assertThat(cached(engine, prefix)).isZero();
         } finally {
             vertx.close().await();
         }
