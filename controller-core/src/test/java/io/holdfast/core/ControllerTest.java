@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 
-import io.holdfast.core.backend.BackendTraits.Need;
 import io.holdfast.core.backend.BackendTraits;
+import io.holdfast.core.backend.BackendTraits.Need;
 import io.holdfast.core.backend.Capabilities;
 import io.holdfast.core.backend.DryRunBackend;
 import io.holdfast.core.backend.Outcome;
