@@ -73,7 +73,7 @@ final class Releases {
                 answer);
     }
 
-    /** Ends all that is held on this path, but for some holds, and holds none of it automatically before it was used. */
+    /** Ends all that is held on this path but for some, and holds none of it automatically before it was used. */
     void on(Prefix path, Set<Long> kept, CompletableFuture<GivenBack> answer) {
         tick.hint(Hint.OVER, path);
         giveBack(
