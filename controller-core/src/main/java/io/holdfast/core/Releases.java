@@ -73,7 +73,7 @@ final class Releases {
                 answer);
     }
 
-    /** Ends all that is held on this path, but for some holds, and holds none of it automatically before it was used. */
+    /** Ends all that is held on this path but for some, and holds none of it automatically before it was used. */
     void on(Prefix path, Set<Long> kept, CompletableFuture<GivenBack> answer) {
         tick.hint(Hint.OVER, path);
         giveBack(
@@ -105,8 +105,8 @@ final class Releases {
 
     /** Has {@code end} end what it can of these holds; those that expire then are given up. */
     private void giveBack(List<Hold> concerned, UnaryOperator<Hold> end, CompletableFuture<GivenBack> answer) {
-        Map<Long, HoldView> before = new HashMap<>();
-        concerned.forEach(hold -> holds.view(hold.id()).ifPresent(view -> before.put(hold.id(), view)));
+        Map<Long, Duration> leasesLeft = new HashMap<>();
+        concerned.forEach(hold -> holds.view(hold.id()).ifPresent(view -> leasesLeft.put(hold.id(), view.leaseLeft())));
         List<Hold> after = concerned.stream().map(end).toList();
         List<Hold> ending = new ArrayList<>();
         List<HoldView> wanted = new ArrayList<>();
@@ -138,7 +138,7 @@ final class Releases {
                 others.add(path);
                 if (traits.letsGo()) {
                     tokens += alone * blockTokens;
-                    measure(path, before.get(hold.id()).leaseLeft());
+                    measure(path, leasesLeft.getOrDefault(hold.id(), Duration.ZERO));
                 }
             }
             CompletableFuture<Optional<HoldView>> over = new CompletableFuture<>();
