@@ -112,6 +112,17 @@ class BadInputTest {
                 "loadtest run --engine http://127.0.0.1:1 --hold sidecar|write both --sidecar and --engine-id.",
                 "loadtest run --engine http://127.0.0.1:1 --hold keep-warm --touch-every 32|--touch-every is 32, and a"
                         + " flood has 32 requests; write at least 1, and fewer",
+                "loadtest run --engine http://127.0.0.1:1 --hold vllm-connector|The engine's connector holds for who"
+                        + " has its secret; write the environment variable that has it, by --connector-secret-env"
+                        + " VARIABLE.",
+                "loadtest run --engine http://127.0.0.1:1 --hold release --connector-secret-env NO_SUCH|names NO_SUCH,"
+                        + " in which there is no secret;",
+                "loadtest run --engine http://127.0.0.1:1 --hold session --connector-secret-env PATH|is for --hold"
+                        + " vllm-connector or release; leave it out.",
+                "loadtest run --engine http://127.0.0.1:1 --hold release --held-tokens 0|--held-tokens is 0; write 1"
+                        + " or",
+                "loadtest run --engine http://127.0.0.1:1 --hold session --held-tokens 9|--held-tokens is for --hold"
+                        + " release, and this is session; leave it out.",
                 "loadtest run --engine http://127.0.0.1:1 --hold pin-route --route OPENAI_TEXT|which sends text, and a"
                         + " hold goes by token ids;",
                 "loadtest run --engine http://127.0.0.1:1 --arm-command on=true|--arm-command has on; write both"
@@ -150,7 +161,7 @@ class BadInputTest {
                 "--flood-tokens 2000000000|does not fit into memory; use at most",
                 "--hold-slot-ms 0|The hold slot must be at least one millisecond, not 0 ms.",
                 "--hold nosuch|--hold is 'nosuch'; there are session, keep-warm, pin-route, pin-told, none, sidecar,"
-                        + " automatic, everything.",
+                        + " automatic, everything, vllm-connector, streaming-session, release.",
                 "--hold session|--sidecar and --engine-id are for --hold sidecar or automatic, and this is",
                 "--arm-command on=true|--arm-command is an arm of its own; leave --hold and --sidecar out.",
                 "--arm-claims-hold|--arm-claims-hold is for --arm-command; leave it out.",

@@ -10,7 +10,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** Commands of an arm, which no journal keeps: a run that goes on needs them written again. */
+/** Commands and the secret of an arm, which no journal keeps: a run that goes on needs them written again. */
 public final class ArmCommandOptions {
     private static final Set<String> SWITCHES = Set.of("on", "off");
 
@@ -29,7 +29,29 @@ public final class ArmCommandOptions {
                     + " baseline legs. Each leg has its own process, and an unmeasured burn-in leg comes first.")
     private @Nullable String server;
 
+    @Option(
+            names = "--connector-secret-env",
+            paramLabel = "VARIABLE",
+            description = "With --hold vllm-connector or release: environment variable with the secret of a vLLM's"
+                    + " connector.")
+    private @Nullable String connectorSecretEnv;
+
     ArmCommandOptions() {}
+
+    /**
+     * Refuses a secret where none is wanted, and its absence where one is needed.
+     *
+     * @param taken whether it is used where it is given
+     */
+    void checkSecret(boolean needed, boolean taken) {
+        if (needed && connectorSecretEnv == null) {
+            throw new CommandException("The engine's connector holds for who has its secret; write the environment"
+                    + " variable that has it, by --connector-secret-env VARIABLE.");
+        }
+        if (!needed && !taken && connectorSecretEnv != null) {
+            throw new CommandException("--connector-secret-env is for --hold vllm-connector or release; leave it out.");
+        }
+    }
 
     /** Returns true if the arm is two commands. */
     boolean areSwitches() {
@@ -50,10 +72,24 @@ public final class ArmCommandOptions {
                     throw new CommandException("--arm-command has " + String.join(", ", each.keySet())
                             + "; write both on=COMMAND and off=COMMAND.");
                 });
-        return new ArmCommands(
+        ArmCommands commands = new ArmCommands(
                 given.map(each -> each.get("on")).map(String::strip),
                 given.map(each -> each.get("off")).map(String::strip),
-                server());
+                server(),
+                Optional.empty());
+        return secret().map(commands::withConnector).orElse(commands);
+    }
+
+    private Optional<String> secret() {
+        return Optional.ofNullable(connectorSecretEnv).map(variable -> {
+            String secret =
+                    Optional.ofNullable(System.getenv(variable)).orElse("").strip();
+            if (secret.isEmpty()) {
+                throw new CommandException("--connector-secret-env names " + variable
+                        + ", in which there is no secret; put that of the engine's connector into it.");
+            }
+            return secret;
+        });
     }
 
     /** The commands of a run that goes on: those of its arm, and no others. */
@@ -73,6 +109,7 @@ public final class ArmCommandOptions {
                             : "The run has commands as its arm, which a journal cannot make anybody run; write them"
                                     + " again, by --arm-command on=COMMAND off=COMMAND.");
         }
+        checkSecret(arm.equals(new ArmPlan.ByEngine(ArmPlan.Means.VLLM_CONNECTOR)), arm instanceof ArmPlan.Release);
         if (arm instanceof ArmPlan.Beside its) {
             ServerAddress.check("--sidecar", its.address());
         }
@@ -88,7 +125,10 @@ public final class ArmCommandOptions {
                 + its.on()
                         .map(on -> " --arm-command on=" + StatusReport.quoted(on))
                         .orElse("")
-                + its.off().map(off -> " off=" + StatusReport.quoted(off)).orElse("");
+                + its.off().map(off -> " off=" + StatusReport.quoted(off)).orElse("")
+                + Optional.ofNullable(connectorSecretEnv)
+                        .map(variable -> " --connector-secret-env " + StatusReport.quoted(variable))
+                        .orElse("");
     }
 
     /** Returns those options by a journal, with placeholders for the commands. */
@@ -96,7 +136,9 @@ public final class ArmCommandOptions {
         return arm.map(its -> switch (its) {
                     case ArmPlan.Commands _ -> " --arm-command on=COMMAND off=COMMAND";
                     case ArmPlan.AnotherServer _ -> " --arm-server-command COMMAND";
-                    case ArmPlan.ByEngine _, ArmPlan.KeepWarm _, ArmPlan.Beside _ -> "";
+                    case ArmPlan.ByEngine own
+                    when own.means() == ArmPlan.Means.VLLM_CONNECTOR -> " --connector-secret-env VARIABLE";
+                    case ArmPlan.ByEngine _, ArmPlan.KeepWarm _, ArmPlan.Beside _, ArmPlan.Release _ -> "";
                 })
                 .orElse("");
     }

@@ -6,6 +6,7 @@ import io.holdfast.app.cli.SglangOptions;
 import io.holdfast.loadtest.journal.ArmPlan;
 import io.holdfast.loadtest.session.ArmCommands;
 import java.net.URI;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -21,7 +22,10 @@ public final class ArmOptions {
         NONE,
         SIDECAR,
         AUTOMATIC,
-        EVERYTHING
+        EVERYTHING,
+        VLLM_CONNECTOR,
+        STREAMING_SESSION,
+        RELEASE
     }
 
     @Option(
@@ -33,7 +37,10 @@ public final class ArmOptions {
                     + " route, for all blocks that KV events report. none: nothing is held. sidecar: the"
                     + " sidecar at --sidecar holds it on request. automatic: that sidecar holds"
                     + " automatically, and is paused in baseline legs. everything: the prefix and all texts"
-                    + " that begin with it, by session or pin (default: sidecar where --sidecar is given).")
+                    + " that begin with it, by session or pin. vllm-connector, streaming-session: the"
+                    + " sidecar's ways of these names, without a sidecar. release: a context that nobody asks for"
+                    + " again is held, and given back before the floods in pinned legs (default: sidecar where"
+                    + " --sidecar is given).")
     private @Nullable String hold;
 
     @Option(
@@ -43,6 +50,13 @@ public final class ArmOptions {
             description = "With --hold keep-warm: requests of a flood that end between two touches (default:"
                     + " ${DEFAULT-VALUE}).")
     private int touchEvery;
+
+    @Option(
+            names = "--held-tokens",
+            paramLabel = "N",
+            description = "With --hold release: tokens of the context that nobody asks for again (default: a fifth of"
+                    + " the cache).")
+    private @Nullable Integer heldTokens;
 
     @Option(names = "--sidecar", paramLabel = "URL", description = "The sidecar's HTTP address.")
     private @Nullable URI sidecar;
@@ -103,6 +117,11 @@ public final class ArmOptions {
             return another ? new ArmPlan.AnotherServer() : new ArmPlan.Commands(claimsHold);
         }
         Hold chosen = chosen();
+        if (heldTokens != null && chosen != Hold.RELEASE) {
+            throw new CommandException("--held-tokens is for --hold release, and this is " + SglangOptions.name(chosen)
+                    + "; leave it out.");
+        }
+        commands.checkSecret(chosen == Hold.VLLM_CONNECTOR, chosen == Hold.RELEASE);
         boolean beside = chosen == Hold.SIDECAR || chosen == Hold.AUTOMATIC;
         if (!beside && (sidecar != null || engineId != null)) {
             throw new CommandException("--sidecar and --engine-id are for --hold sidecar or automatic, and this is "
@@ -111,7 +130,8 @@ public final class ArmOptions {
         return switch (chosen) {
             case KEEP_WARM -> keepWarm(floodRequests);
             case SIDECAR, AUTOMATIC -> beside(chosen == Hold.AUTOMATIC);
-            case SESSION, PIN_ROUTE, PIN_TOLD, EVERYTHING, NONE ->
+            case RELEASE -> release();
+            case SESSION, PIN_ROUTE, PIN_TOLD, EVERYTHING, VLLM_CONNECTOR, STREAMING_SESSION, NONE ->
                 new ArmPlan.ByEngine(ArmPlan.Means.valueOf(chosen.name()));
         };
     }
@@ -122,7 +142,7 @@ public final class ArmOptions {
         }
         if (sidecar == null) {
             throw new CommandException("Nothing is named that holds the prefix in pinned legs; write --hold session,"
-                    + " keep-warm, pin-route, everything or none, --sidecar with --engine-id, --arm-command or"
+                    + " keep-warm, vllm-connector, everything or none, --sidecar with --engine-id, --arm-command or"
                     + " --arm-server-command.");
         }
         return Hold.SIDECAR;
@@ -134,6 +154,14 @@ public final class ArmOptions {
                     + " requests; write at least 1, and fewer than a flood has.");
         }
         return new ArmPlan.KeepWarm(touchEvery);
+    }
+
+    private ArmPlan release() {
+        Optional<Integer> held = Optional.ofNullable(heldTokens);
+        if (held.filter(tokens -> tokens < 1).isPresent()) {
+            throw new CommandException("--held-tokens is " + heldTokens + "; write 1 or more.");
+        }
+        return new ArmPlan.Release(held);
     }
 
     private ArmPlan beside(boolean automatic) {

@@ -3,6 +3,7 @@ package io.holdfast.app.loadtest;
 import io.holdfast.app.cli.ExitCode;
 import io.holdfast.app.cli.TerminalText;
 import io.holdfast.loadtest.client.ServerUnit;
+import io.holdfast.loadtest.journal.ArmPlan;
 import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.run.Progress;
@@ -20,6 +21,7 @@ import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.function.BiFunction;
 
 /**
@@ -94,11 +96,29 @@ record AskedTest(
         out.flush();
     }
 
+    /** Tells which floods the prefix survives only with the room that is given back. */
+    private static void sayWhichFloods(
+            ArmPlan.Release arm, FloodShape shape, OptionalLong capacityTokens, TerminalText text) {
+        capacityTokens.stream().forEach(capacity -> {
+            long most = capacity - shape.prefixTokens();
+            long least = most - arm.held(capacityTokens).orElseThrow();
+            text.paragraph(
+                    "  note: ",
+                    "The prefix survives floods of " + least + " to " + most + " tokens only with the room that is"
+                            + " given back, and these have " + shape.floodDemand() + ".");
+        });
+    }
+
     /** Warns before a run that cannot show an effect, and where a flood has fewer requests than may be under way. */
     private void sayWhatIsKnown(Preview preview, PrintWriter told) {
         FloodShape shape = plan.targetAgain().shape();
         TerminalText text = TerminalText.plain(told);
-        preview.environment().engine().facts().capacityTokens().stream()
+        OptionalLong capacityTokens = preview.environment().engine().facts().capacityTokens();
+        if (plan.targetAgain().arm() instanceof ArmPlan.Release its) {
+            sayWhichFloods(its, shape, capacityTokens, text);
+            capacityTokens = OptionalLong.empty();
+        }
+        capacityTokens.stream()
                 .filter(capacity -> preview.environment().arms().claimsHold() && shape.floodDemand() <= capacity)
                 .forEach(capacity -> text.paragraph(
                         "  note: ",

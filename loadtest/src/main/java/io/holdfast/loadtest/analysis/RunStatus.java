@@ -174,6 +174,16 @@ public record RunStatus(
                 run.legs().stream().mapToLong(RunStatus::nanos).average().orElse(0)));
     }
 
+    /** Returns how long a leg's hold stood on the average, counted from the leg's beginning. */
+    public static Duration meanHold(Journal.Contents run) {
+        return Duration.ofNanos(Math.round(run.legs().stream()
+                .flatMap(leg -> leg.steps().stream())
+                .filter(step -> step.kind() == Step.Kind.RELEASE)
+                .mapToLong(Step::began)
+                .average()
+                .orElse(0)));
+    }
+
     private static long nanos(LegRecord leg) {
         return leg.steps().stream().mapToLong(Step::ended).max().orElse(0);
     }

@@ -1,8 +1,12 @@
 package io.holdfast.loadtest.arm;
 
+import io.holdfast.loadtest.journal.ArmPlan;
 import io.holdfast.loadtest.run.ArmSwitch;
 import io.holdfast.loadtest.run.EngineUnderTest;
+import io.holdfast.loadtest.run.HoldRoutes.Way;
+import io.holdfast.loadtest.run.RunClock;
 import java.time.Duration;
+import java.util.List;
 
 /** The load test's own arms, which need nobody between it and the engine. */
 public final class Arms {
@@ -56,6 +60,20 @@ public final class Arms {
      */
     public static ArmSwitch everything(EngineUnderTest engine, long nonce) {
         return new HoldEverything(engine, nonce);
+    }
+
+    /** One of the sidecar's ways to hold, without a sidecar. */
+    public static ArmSwitch way(EngineUnderTest engine, RunClock clock, Way way) {
+        return new BackendHold(engine, clock, List.of(way), new BackendHold.Subject.Prefix());
+    }
+
+    /**
+     * A context that nobody asks for again, given back before the load in pinned legs.
+     *
+     * @param ways of which the first is taken that the engine has
+     */
+    public static ArmSwitch release(EngineUnderTest engine, RunClock clock, List<Way> ways, ArmPlan.Release plan) {
+        return new BackendHold(engine, clock, ways, new BackendHold.Subject.Finished(plan));
     }
 
     /** The pin routes of SGLang's branches. */

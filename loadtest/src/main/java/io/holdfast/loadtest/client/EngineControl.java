@@ -4,7 +4,10 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.holdfast.core.backend.Backend;
 import io.holdfast.http.DetokenizeRoute;
+import io.holdfast.http.EngineHttp;
+import io.holdfast.http.EngineHttpSettings;
 import io.holdfast.http.ListedModel;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.client.ControlHttp.Answer;
@@ -20,12 +23,15 @@ import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.security.cert.CertificateException;
 import java.time.Duration;
-import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.OptionalInt;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import javax.net.ssl.SSLException;
 
 /** The engine's routes beside the load: is it ready, what is it, empty its cache. */
@@ -42,8 +48,10 @@ final class EngineControl implements AutoCloseable {
     /** Time between two messages that tell a waiting person what the wait is for. */
     private static final long WORD_NANOS = 10_000_000_000L;
 
-    /** Three, since one of them may be a token that has no text. */
-    private static final List<Integer> LARGEST_TOKENS = List.of(29_997, 29_998, 29_999);
+    /** Fewest token ids that prompts which share nothing can be made of. */
+    private static final int LEAST_VOCABULARY = 512;
+
+    private static final int ASKED = 3;
 
     private static final LoadRequest SMALLEST = new LoadRequest(Role.PRIME, 0, new int[] {7, 8, 9, 10}, 1);
 
@@ -53,7 +61,10 @@ final class EngineControl implements AutoCloseable {
     private final Consumer<String> waiting;
     private final Supplier<Optional<String>> ended;
     private final ControlHttp http;
-    private boolean tokensAreKnown;
+    private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(
+            Thread.ofPlatform().daemon().name("ways").factory());
+    private Optional<EngineHttp> ways = Optional.empty();
+    private OptionalInt vocabulary = OptionalInt.empty();
     private boolean tries = true;
 
     /** @param waiting receives what is being waited for */
@@ -120,34 +131,72 @@ final class EngineControl implements AutoCloseable {
     }
 
     private void refuseUnknownTokens() {
-        if (!settings.route().sendsTokenIds() || tokensAreKnown) {
-            return;
+        if (settings.route().sendsTokenIds() && vocabulary() < LEAST_VOCABULARY) {
+            throw new LoadTestException("The model at " + engine + " has " + vocabulary()
+                    + " tokens, and prompts by token ids need at least " + LEAST_VOCABULARY
+                    + ", of which an engine may end when its model does not know one; ask by text, with --route"
+                    + " OPENAI_TEXT or --api completions.");
         }
-        if (lacksTokens()) {
-            throw new LoadTestException("The model at " + engine + " has no token " + LARGEST_TOKENS.getLast()
-                    + ", and prompts have token ids from 1,000 to 29,999, of which an engine may end when its model"
-                    + " does not know one; ask by text, with --route OPENAI_TEXT or --api completions.");
-        }
-        tokensAreKnown = true;
+    }
+
+    /** Returns the request with token ids that the model has; to be asked once the engine is ready. */
+    LoadRequest known(LoadRequest request) {
+        return vocabulary.isPresent() ? request.within(vocabulary.getAsInt()) : request;
+    }
+
+    /** Takes over what another one found out about the same engine. */
+    void knowsAs(EngineControl other) {
+        vocabulary = other.vocabulary;
+    }
+
+    /** Returns the number of token ids that the model has, if fewer than prompts are drawn from. */
+    OptionalInt smallVocabulary() {
+        return vocabulary.orElse(LoadRequest.LARGEST_VOCABULARY) < LoadRequest.LARGEST_VOCABULARY
+                ? vocabulary
+                : OptionalInt.empty();
+    }
+
+    /** Returns true if the model lacks tokens that a load is drawn from. */
+    boolean lacksTokens() {
+        return vocabulary() < LoadRequest.LARGEST_VOCABULARY;
     }
 
     /**
-     * Returns true if the model lacks tokens that a load is made of. A real engine may end when it is sent a token id
-     * that its model lacks, so its tokenizer is asked for the largest ids of a load before any is sent. One that has
-     * none of them knows no text for them; one that does not tell is believed.
+     * Returns how many token ids the model has, and no more than a load is drawn from. A real engine may end when it is
+     * sent an id that its model lacks, so its tokenizer is asked for texts before any is sent. It knows no text for ids
+     * beyond its last; one that does not tell is believed to have them all.
      */
-    boolean lacksTokens() {
+    private int vocabulary() {
+        if (vocabulary.isEmpty()) {
+            int known = 0;
+            int unknown = LoadRequest.LARGEST_VOCABULARY + 1;
+            int asked = LoadRequest.LARGEST_VOCABULARY;
+            while (unknown - known > 1) {
+                if (hasTokensUpTo(asked)) {
+                    known = asked;
+                } else {
+                    unknown = asked;
+                }
+                asked = (known + unknown) / 2;
+            }
+            vocabulary = OptionalInt.of(known);
+        }
+        return vocabulary.getAsInt();
+    }
+
+    /** Asks for the last of so many and the two after it, since one of them may be a token that has no text. */
+    private boolean hasTokensUpTo(int count) {
         ObjectNode question = question();
         ArrayNode tokens = question.putArray("tokens");
-        LARGEST_TOKENS.forEach(tokens::add);
+        IntStream.range(count - 1, count - 1 + ASKED).forEach(tokens::add);
         try {
             Answer answer = http.post("/detokenize", question.toString());
-            return answer.isOk()
-                    && DetokenizeRoute.text(answer.text())
+            return !answer.isOk()
+                    || DetokenizeRoute.text(answer.text())
                             .filter(String::isEmpty)
-                            .isPresent();
+                            .isEmpty();
         } catch (IOException e) {
-            return false;
+            return true;
         }
     }
 
@@ -330,7 +379,20 @@ final class EngineControl implements AutoCloseable {
     }
 
     HoldRoutes holdRoutes() {
-        return new HttpHoldRoutes(engine, http, clock);
+        return new HttpHoldRoutes(engine, http, clock, this::way);
+    }
+
+    private Backend way(HoldRoutes.Way way) {
+        EngineHttp calls = ways.orElseGet(() -> {
+            EngineHttpSettings its = EngineHttpSettings.of(engine).withHeaders(settings.headers());
+            return new EngineHttp(
+                    settings.ca().map(TrustedCa::context).map(its::withTrust).orElse(its),
+                    timer,
+                    timer,
+                    System::nanoTime);
+        });
+        ways = Optional.of(calls);
+        return way.at(calls, timer);
     }
 
     /** Returns what the engine reports about itself. */
@@ -340,6 +402,8 @@ final class EngineControl implements AutoCloseable {
 
     @Override
     public void close() {
+        ways.ifPresent(EngineHttp::close);
+        timer.shutdownNow();
         http.close();
     }
 

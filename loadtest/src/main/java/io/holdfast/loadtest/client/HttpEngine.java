@@ -193,6 +193,7 @@ public final class HttpEngine implements EngineUnderTest {
         if (!settings.ignoresEnd()) {
             client.put(RunHeader.ENDS, "by the model");
         }
+        control.smallVocabulary().ifPresent(size -> client.put("vocabulary", Integer.toString(size)));
         control.firstModel().ifPresent(model -> client.put("serves", model));
         return client;
     }
@@ -295,6 +296,11 @@ public final class HttpEngine implements EngineUnderTest {
     }
 
     @Override
+    public LoadRequest known(LoadRequest request) {
+        return control.known(request);
+    }
+
+    @Override
     public Load prepare(List<LoadRequest> requests) {
         return new HttpLoad(requests);
     }
@@ -307,6 +313,7 @@ public final class HttpEngine implements EngineUnderTest {
         HttpEngine same = whole.orElseGet(() -> new HttpEngine(vertx, unit, settings, clock, waiting, false));
         same.tokensOfAWord = tokensOfAWord;
         same.events = events;
+        same.control.knowsAs(control);
         whole = Optional.of(same);
         return same;
     }
@@ -426,7 +433,7 @@ public final class HttpEngine implements EngineUnderTest {
 
         private byte[] body(LoadRequest request) {
             boolean text = !settings.route().sendsTokenIds();
-            return settings.body(text ? request.asWords(tokensOfAWord) : request, streams);
+            return settings.body(text ? request.asWords(tokensOfAWord) : known(request), streams);
         }
     }
 }

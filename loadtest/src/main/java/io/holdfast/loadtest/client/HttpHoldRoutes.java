@@ -2,6 +2,7 @@ package io.holdfast.loadtest.client;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.holdfast.core.backend.Backend;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.client.ControlHttp.Answer;
 import io.holdfast.loadtest.run.HoldRoutes;
@@ -12,6 +13,7 @@ import java.net.URI;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Function;
 
 /** SGLang's routes to keep a prefix, and why an engine has none of them. */
 final class HttpHoldRoutes implements HoldRoutes {
@@ -29,8 +31,11 @@ final class HttpHoldRoutes implements HoldRoutes {
     private final URI engine;
     private final ControlHttp http;
     private final RunClock clock;
+    private final Function<Way, Backend> ways;
 
-    HttpHoldRoutes(URI engine, ControlHttp http, RunClock clock) {
+    /** @param ways makes the sidecar's ways to hold */
+    HttpHoldRoutes(URI engine, ControlHttp http, RunClock clock, Function<Way, Backend> ways) {
+        this.ways = ways;
         this.engine = engine;
         this.http = http;
         this.clock = clock;
@@ -108,6 +113,11 @@ final class HttpHoldRoutes implements HoldRoutes {
                         "POST " + path + " " + answer.status() + ": "
                                 + answer.text().strip())
                 : new PinCount(0, answer.problem());
+    }
+
+    @Override
+    public Backend way(Way way) {
+        return ways.apply(way);
     }
 
     private static String body(List<Long> blocks) {

@@ -98,10 +98,11 @@ public final class SidecarHolder implements ArmSwitch {
     }
 
     @Override
-    public void legsTake(Duration about) {
+    public Duration legsTake(Duration about) {
         Duration longEnough = about.multipliedBy(LEGS_OF_A_LEASE);
         lease = Stream.of(longEnough, LEAST_LEASE).max(Duration::compareTo).orElse(longEnough);
         lease = lease.compareTo(mostLease) < 0 ? lease : mostLease;
+        return about;
     }
 
     @Override

@@ -5,6 +5,8 @@ import com.fasterxml.jackson.annotation.JsonTypeInfo;
 import java.net.URI;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
+import java.util.OptionalLong;
 
 /**
  * What pinned legs do that baseline legs do not, as data. Commands are never part of it: a journal may come from
@@ -14,6 +16,7 @@ import java.util.Locale;
 @JsonSubTypes({
     @JsonSubTypes.Type(value = ArmPlan.ByEngine.class, name = "engine"),
     @JsonSubTypes.Type(value = ArmPlan.KeepWarm.class, name = "keep-warm"),
+    @JsonSubTypes.Type(value = ArmPlan.Release.class, name = "release"),
     @JsonSubTypes.Type(value = ArmPlan.Beside.class, name = "sidecar"),
     @JsonSubTypes.Type(value = ArmPlan.Commands.class, name = "commands"),
     @JsonSubTypes.Type(value = ArmPlan.AnotherServer.class, name = "server")
@@ -28,6 +31,8 @@ public sealed interface ArmPlan {
         PIN_ROUTE,
         PIN_TOLD,
         EVERYTHING,
+        VLLM_CONNECTOR,
+        STREAMING_SESSION,
         NONE;
 
         /** Returns the name as the command line has it. */
@@ -40,7 +45,10 @@ public sealed interface ArmPlan {
     record ByEngine(Means means) implements ArmPlan {
         @Override
         public boolean goesByTokens() {
-            return means == Means.PIN_ROUTE || means == Means.EVERYTHING;
+            return switch (means) {
+                case PIN_ROUTE, EVERYTHING, VLLM_CONNECTOR, STREAMING_SESSION -> true;
+                case SESSION, PIN_TOLD, NONE -> false;
+            };
         }
 
         @Override
@@ -68,6 +76,41 @@ public sealed interface ArmPlan {
         @Override
         public List<String> options() {
             return List.of("--hold", "keep-warm", "--touch-every", Integer.toString(every));
+        }
+    }
+
+    /**
+     * A context that nobody asks for again, held by one of the engine's own means and given back before the load.
+     *
+     * @param heldTokens that it takes; absent for a fifth of the cache, which is less than a connector holds by default
+     */
+    record Release(Optional<Integer> heldTokens) implements ArmPlan {
+        private static final int USUAL_PART = 5;
+
+        /** Returns how many tokens it takes of a cache; absent where neither is known. */
+        public Optional<Long> held(OptionalLong capacityTokens) {
+            return heldTokens
+                    .map(Integer::longValue)
+                    .or(() -> capacityTokens.isPresent()
+                            ? Optional.of(capacityTokens.getAsLong() / USUAL_PART)
+                            : Optional.empty());
+        }
+
+        @Override
+        public boolean goesByTokens() {
+            return true;
+        }
+
+        @Override
+        public boolean isOfOneEngine() {
+            return true;
+        }
+
+        @Override
+        public List<String> options() {
+            return heldTokens
+                    .map(tokens -> List.of("--hold", "release", "--held-tokens", Integer.toString(tokens)))
+                    .orElse(List.of("--hold", "release"));
         }
     }
 

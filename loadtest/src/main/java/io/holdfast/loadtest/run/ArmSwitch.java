@@ -42,8 +42,12 @@ public interface ArmSwitch extends AutoCloseable {
      * Tells the switch before the first leg about how long one takes. A hold that ends automatically ends long after
      * that, so that a leg does not lose it, and not for hours, so that one which a killed process left behind is soon
      * gone.
+     *
+     * @return the time with what the switch waits for
      */
-    default void legsTake(Duration about) {}
+    default Duration legsTake(Duration about) {
+        return about;
+    }
 
     /** Returns a sentence about what stays behind when the process is killed in a pinned leg, and what ends it. */
     default Optional<String> afterAKill() {

@@ -68,6 +68,11 @@ public interface EngineUnderTest extends AutoCloseable {
     /** Its own ways to keep a prefix. */
     HoldRoutes holdRoutes();
 
+    /** Returns a request with the token ids that the engine is sent for it: a small model has fewer than are drawn. */
+    default LoadRequest known(LoadRequest request) {
+        return request;
+    }
+
     /** Sends one request that belongs to no load, on a connection that is open already. */
     default RequestRecord ask(LoadRequest request) {
         return prepare(List.of(request)).send(1, 1).getFirst();

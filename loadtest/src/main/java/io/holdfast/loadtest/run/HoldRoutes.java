@@ -1,7 +1,11 @@
 package io.holdfast.loadtest.run;
 
+import io.holdfast.core.backend.Backend;
+import io.holdfast.http.EngineHttp;
+import io.holdfast.loadtest.LoadTestException;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.ScheduledExecutorService;
 
 /** An engine's own routes to keep a prefix, for arms that need nobody else. Blocks, and is bounded. */
 public interface HoldRoutes {
@@ -21,6 +25,18 @@ public interface HoldRoutes {
     PinCount pin(List<Long> blocks);
 
     PinCount unpin(List<Long> blocks);
+
+    /** Makes one of the sidecar's ways to hold at this engine. */
+    default Backend way(Way way) {
+        throw new LoadTestException("The engine is asked without HTTP, and the sidecar's ways to hold need it.");
+    }
+
+    /** Maker of one of the sidecar's ways to hold. */
+    @FunctionalInterface
+    interface Way {
+        /** @param timer paces its probes */
+        Backend at(EngineHttp http, ScheduledExecutorService timer);
+    }
 
     /**
      * Result of pinning or unpinning.

@@ -13,6 +13,7 @@ import io.holdfast.loadtest.journal.Step;
 import io.holdfast.loadtest.run.EngineUnderTest.Beside;
 import io.holdfast.loadtest.run.EngineUnderTest.Load;
 import io.holdfast.loadtest.run.EngineUnderTest.Sent;
+import io.holdfast.loadtest.workload.LoadRequest;
 import io.holdfast.loadtest.workload.Phase;
 import io.holdfast.loadtest.workload.Role;
 import io.holdfast.loadtest.workload.Workload;
@@ -106,13 +107,17 @@ final class LegProtocol {
             this.arm = Arm.of(order, position);
             this.load = engine.prepare(settings.requests(workload, life, position));
             this.prefixes = new ArmSwitch.Prefixes(
-                    settings.request(workload.touch(), life, position),
-                    settings.request(workload.touchOfAnother(), life, position),
+                    asSent(workload.touch()),
+                    asSent(workload.touchOfAnother()),
                     workload.textsBeforeHold(position).stream()
-                            .map(text -> settings.request(text, life, position))
+                            .map(this::asSent)
                             .toList());
             this.beside = arms.beside(arm, prefixes);
             this.origin = clock.nanos();
+        }
+
+        private LoadRequest asSent(LoadRequest request) {
+            return engine.known(settings.request(request, life, position));
         }
 
         LegRecord run() {

@@ -166,7 +166,7 @@ public final class LoadTestRun {
         RunState state = RunState.of(before, toRepeat, began);
         environment.stop().shielded(() -> writeResumed(journal, before, toRepeat));
         if (!before.legs().isEmpty()) {
-            environment.arms().legsTake(RunStatus.meanLeg(before));
+            environment.arms().legsTake(RunStatus.meanHold(before));
         }
         Lives lives = new Lives(environment, workload, progress, journal, state);
         if (header.rehearsal() && state.life() > 0) {

@@ -55,7 +55,7 @@ public record RunPlan(int pairs, int legs, long requests, long tokens, Duration 
                     ? phase.turns().getLast() + one
                     : one * phase.requests().size();
         }
-        environment.arms().legsTake(Duration.ofNanos(Math.round(leg)));
+        leg = environment.arms().legsTake(Duration.ofNanos(Math.round(leg))).toNanos();
         List<LoadRequest> requests = settings.requests(workload, 1, 1);
         int lives = pairs + (settings.rehearsal() ? 1 : 0);
         int legs = settings.legsPerLife() * lives;

@@ -15,9 +15,9 @@ import java.util.stream.Stream;
  */
 public final class IdlePrefixFlood {
     /** Ids above the special tokens and below the vocabulary of any model of today. */
-    private static final int FIRST_TOKEN = 1_000;
+    static final int FIRST_TOKEN = 1_000;
 
-    private static final int TOKENS = 29_000;
+    static final int TOKENS = 29_000;
 
     private final FloodShape shape;
     private final int[] prefix;

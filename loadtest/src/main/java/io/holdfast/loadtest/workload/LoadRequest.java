@@ -8,6 +8,9 @@ import java.util.stream.Stream;
 
 /** One request of a workload. */
 public final class LoadRequest {
+    /** Ids that prompts are drawn from lie below it, and so in the vocabulary of any model of today. */
+    public static final int LARGEST_VOCABULARY = IdlePrefixFlood.FIRST_TOKEN + IdlePrefixFlood.TOKENS;
+
     private static final int[] NO_HEAD = {};
 
     private final Role role;
@@ -121,6 +124,25 @@ public final class LoadRequest {
                 .map(i -> own[i])
                 .toArray();
         return new LoadRequest(role, cycle, head, kept, maxTokens, session, messages);
+    }
+
+    /**
+     * Returns the request for a model with so many token ids: those beyond take the place of others, the same always of
+     * the same, and special tokens, which come first, are left out. What requests begin with alike stays alike.
+     */
+    public LoadRequest within(int vocabulary) {
+        if (vocabulary >= LARGEST_VOCABULARY) {
+            return this;
+        }
+        return new LoadRequest(
+                role, cycle, within(head, vocabulary), within(own, vocabulary), maxTokens, session, messages);
+    }
+
+    private static int[] within(int[] tokens, int vocabulary) {
+        int first = Math.min(IdlePrefixFlood.FIRST_TOKEN, vocabulary / 4);
+        return Arrays.stream(tokens)
+                .map(token -> token < vocabulary ? token : first + token % (vocabulary - first))
+                .toArray();
     }
 
     public LoadRequest inSession(String name) {

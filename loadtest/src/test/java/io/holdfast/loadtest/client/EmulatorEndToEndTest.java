@@ -12,24 +12,32 @@ import io.holdfast.loadtest.analysis.Result;
 import io.holdfast.loadtest.arm.Arms;
 import io.holdfast.loadtest.client.EngineClient.Prepared;
 import io.holdfast.loadtest.journal.Arm;
+import io.holdfast.loadtest.journal.ArmPlan;
 import io.holdfast.loadtest.journal.EngineFacts;
+import io.holdfast.loadtest.journal.HoldReceipt;
 import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.journal.LoadTestPlan;
 import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.run.ArmSwitch;
 import io.holdfast.loadtest.run.EngineUnderTest;
+import io.holdfast.loadtest.run.HoldRoutes.Way;
 import io.holdfast.loadtest.run.LoadTestRun;
 import io.holdfast.loadtest.run.Progress;
 import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.loadtest.run.RunEnvironment;
 import io.holdfast.loadtest.workload.Arrivals;
+import io.holdfast.loadtest.workload.FloodShape;
 import io.holdfast.loadtest.workload.IdlePrefixFlood;
 import io.holdfast.loadtest.workload.LoadRequest;
 import io.holdfast.loadtest.workload.Role;
 import io.holdfast.loadtest.workload.Salt;
 import io.holdfast.loadtest.workload.Workload;
 import io.holdfast.rules.sglang.SglangSettings;
+import io.holdfast.rules.vllm.Connector;
 import io.holdfast.rules.vllm.VllmSettings;
+import io.holdfast.sglang.StreamingSessionBackend;
+import io.holdfast.vllm.ConnectorBackend;
+import io.holdfast.vllm.ConnectorSecret;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import java.nio.file.Path;
@@ -37,6 +45,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
@@ -44,11 +53,23 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Whole runs over sockets against emulated engines; what they find by time is the matter of {@code VerdictTest}. */
 final class EmulatorEndToEndTest {
     private static final Duration LIMIT = Duration.ofSeconds(60);
+
+    private static final RunClock CLOCK = RunClock.system();
+    private static final String SECRET = "a secret of the tests";
+
+    /** A vLLM with the connector, which holds up to 32 of its 128 blocks. */
+    private static final EmulatorSettings CONNECTED = EmulatedUnit.ENGINE.withKind(new EmulatorSettings.Kind.Vllm(
+            VllmSettings.defaults().withSizes(129, 16, 1_024).withConnector(Connector.of(SECRET))));
+
+    private static final HttpSettings VLLM = HttpSettings.defaults()
+            .withRoute(CompletionRoute.OPENAI_COMPLETIONS)
+            .withModel("holdfast-emulated");
 
     private final Vertx vertx = Vertx.vertx();
 
@@ -112,6 +133,118 @@ final class EmulatorEndToEndTest {
         assertThat(result.header().claimsHold()).isTrue();
         assertThat(result.legs())
                 .allSatisfy(leg -> assertThat(leg.own()).singleElement().matches(RequestRecord::isOk));
+    }
+
+    /** What a connector holds is no matter of time; the arms make the same calls, and differ in a name. */
+    @Test
+    void vllmsConnector_keepsThePrefix() {
+        Result result = run(
+                CONNECTED, 1, VLLM, engine -> Arms.way(engine, CLOCK, connector(SECRET)), EmulatorEndToEndTest::salted);
+        assertThat(result.header().holder()).isEqualTo("a hold by vllm_connector");
+        assertThat(result.cacheProof().exposed()).isEqualTo(Answer.YES);
+        assertThat(result.cacheProof().kept()).isEqualTo(Answer.YES);
+        assertThat(result.baseline().cachedTokens()).hasValue(0);
+        assertThat(result.pinned().cachedTokens()).hasValue(EmulatedUnit.PREFIX);
+        assertThat(result.legs())
+                .allSatisfy(leg -> assertThat(leg.hold().kind())
+                        .isEqualTo(leg.arm() == Arm.PINNED ? HoldReceipt.Kind.HELD : HoldReceipt.Kind.SHAM));
+        assertThat(result.legs())
+                .allSatisfy(leg -> assertThat(leg.own())
+                        .singleElement()
+                        .matches(RequestRecord::isOk)
+                        .satisfies(pin -> assertThat(pin.cachedTokens()).hasValue(EmulatedUnit.PREFIX)));
+        assertThat(result.warnings()).noneMatch(warning -> warning.contains("somebody else"));
+    }
+
+    @Test
+    void streamingSession_keepsThePrefix() {
+        EmulatorSettings streaming = EmulatedUnit.ENGINE.withKind(new EmulatorSettings.Kind.Sglang(
+                SglangSettings.defaults().withSizes(2_048, 16, 1_024).withStreaming(true), false));
+        Result result = run(
+                streaming,
+                1,
+                HttpSettings.defaults(),
+                engine -> Arms.way(
+                        engine,
+                        CLOCK,
+                        (http, timer) -> new StreamingSessionBackend(http, timer, new SplittableRandom())),
+                settings -> settings.concurrency(1));
+        assertThat(result.header().holder()).isEqualTo("a hold by streaming_session");
+        assertThat(result.baseline().cachedTokens()).hasValue(0);
+        assertThat(result.pinned().cachedTokens()).hasValue(EmulatedUnit.PREFIX);
+        assertThat(result.warnings()).noneMatch(warning -> warning.contains("somebody else"));
+    }
+
+    @Test
+    void connectorThatIsNotThereOrHasAnotherSecret_isRefusedBeforeAnyLeg() {
+        EmulatorSettings plain = CONNECTED.withKind(
+                new EmulatorSettings.Kind.Vllm(VllmSettings.defaults().withSizes(129, 16, 1_024)));
+        assertThatThrownBy(() -> run(
+                        plain,
+                        1,
+                        VLLM,
+                        engine -> Arms.way(engine, CLOCK, connector(SECRET)),
+                        EmulatorEndToEndTest::salted))
+                .isInstanceOf(LoadTestException.class)
+                .hasMessageStartingWith("The engine cannot hold. vllm_connector: The engine has no connector of");
+        assertThatThrownBy(() -> run(
+                        CONNECTED,
+                        1,
+                        VLLM,
+                        engine -> Arms.way(engine, CLOCK, connector("another secret of the tests")),
+                        EmulatorEndToEndTest::salted))
+                .isInstanceOf(LoadTestException.class)
+                .hasMessageContaining("has another secret");
+        assertThat(folder.resolve("run.jsonl")).doesNotExist();
+    }
+
+    @Test
+    void legThatIsLongerThanAPinLasts_isRefused() {
+        try (EmulatedUnit unit = new EmulatedUnit(vertx, CONNECTED);
+                HttpEngine engine = new HttpEngine(vertx, unit, VLLM, CLOCK);
+                ArmSwitch arm = Arms.way(engine, CLOCK, connector(SECRET))) {
+            engine.beginLife();
+            arm.prepare();
+            assertThat(arm.legsTake(Duration.ofMinutes(3))).isEqualTo(Duration.ofMinutes(3));
+            assertThat(arm.afterAKill()).hasValue("What a kill -9 leaves pinned ends within 180 s.");
+            assertThatThrownBy(() -> arm.legsTake(Duration.ofSeconds(181)))
+                    .isInstanceOf(LoadTestException.class)
+                    .hasMessage("A leg takes about 181 s, and a pin by vllm_connector lasts 180 s: write fewer --cycles"
+                            + " or a smaller flood.");
+        }
+    }
+
+    /** The prefix is nobody's to hold: it lives by the room that a finished context leaves to the flood. */
+    @ParameterizedTest
+    @CsvSource({"5, 0, YES", "3, 256, NO"})
+    void finishedContextThatIsGivenBack_savesThePrefixOnlyFromAFloodThatNeedsItsRoom(
+            int floodRequests, int baselineCached, Answer exposed) {
+        Result result = run(
+                CONNECTED,
+                1,
+                VLLM,
+                engine ->
+                        Arms.release(engine, CLOCK, List.of(connector(SECRET)), new ArmPlan.Release(Optional.empty())),
+                EmulatorEndToEndTest::salted,
+                IdlePrefixFlood.workload(11, FloodShape.of(EmulatedUnit.PREFIX, 32, floodRequests, 304, 1)));
+        assertThat(result.header().holder())
+                .isEqualTo("a finished context, held by vllm_connector and given back before the floods");
+        assertThat(result.cacheProof().exposed()).isEqualTo(exposed);
+        assertThat(result.baseline().cachedTokens()).hasValue(baselineCached);
+        assertThat(result.pinned().cachedTokens()).hasValue(EmulatedUnit.PREFIX);
+        assertThat(result.legs()).allSatisfy(leg -> {
+            assertThat(leg.hold().reason()).endsWith("32 blocks of 2 texts");
+            assertThat(leg.own()).hasSize(2 + 2 + 1).allMatch(RequestRecord::isOk);
+        });
+    }
+
+    private static LoadTestPlan.Builder salted(LoadTestPlan.Builder settings) {
+        return settings.concurrency(1).salt(new Salt(5));
+    }
+
+    private static Way connector(String secret) {
+        return (http, timer) ->
+                new ConnectorBackend(http, Optional.of(ConnectorSecret.of(secret)), CLOCK::now, new SplittableRandom());
     }
 
     /** Nobody empties this cache, and the touches go on while the flood does. */

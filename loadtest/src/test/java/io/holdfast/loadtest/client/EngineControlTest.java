@@ -7,6 +7,10 @@ import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.run.LifeSign;
 import io.holdfast.loadtest.run.RunClock;
 import io.holdfast.loadtest.testing.StubEngine;
+import io.holdfast.loadtest.workload.FloodShape;
+import io.holdfast.loadtest.workload.IdlePrefixFlood;
+import io.holdfast.loadtest.workload.LoadRequest;
+import io.holdfast.loadtest.workload.Workload;
 import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -14,6 +18,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalDouble;
@@ -72,15 +77,52 @@ final class EngineControlTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"text", "prompt"})
-    void modelWithoutTheLargestTokens_isSentNone(String name) {
+    void modelWithHardlyAnyTokens_isSentNone(String name) {
         engine.texts = StubEngine.status(200, "{\"" + name + "\":\"\"}");
         assertThatThrownBy(() -> awaitReady(SETTINGS))
                 .isInstanceOf(LoadTestException.class)
-                .hasMessageContaining("has no token 29999")
+                .hasMessageContaining("has 0 tokens, and prompts by token ids need at least 512")
                 .hasMessageEndingWith("ask by text, with --route OPENAI_TEXT or --api completions.");
 
         engine.texts = StubEngine.status(200, "{\"" + name + "\":\" it\"}");
         awaitReady(SETTINGS);
+    }
+
+    /** A real engine may end when it is sent a token that its model lacks, so the last one is found out exactly. */
+    @ParameterizedTest
+    @ValueSource(ints = {600, 1_024, 4_096, 29_999})
+    void smallVocabulary_isFoundOutAndKeptTo(int vocabulary) {
+        engine.texts = StubEngine.textsOf(vocabulary);
+        try (EngineControl control = new EngineControl(engine.uri(), SETTINGS, RunClock.system(), told::add)) {
+            control.awaitReady(true);
+            assertThat(control.smallVocabulary()).hasValue(vocabulary);
+            Workload drawn = IdlePrefixFlood.workload(1, FloodShape.of(2_000, 32, 1, 32, 1));
+            LoadRequest prefix = control.known(drawn.touch());
+            assertThat(Arrays.stream(prefix.tokens()).boxed())
+                    .hasSize(2_000)
+                    .allSatisfy(token -> assertThat(token).isBetween(Math.min(998, vocabulary / 4), vocabulary - 1));
+            assertThat(Arrays.stream(prefix.tokens()).distinct().count())
+                    .as("prompts that share nothing")
+                    .isGreaterThan(Math.min(vocabulary / 2, 1_500));
+            assertThat(control.known(drawn.touchOfAnother())).isNotEqualTo(prefix);
+            LoadRequest probe =
+                    control.known(drawn.phases(1).getLast().requests().getFirst());
+            assertThat(Arrays.copyOf(probe.tokens(), 2_000)).isEqualTo(prefix.tokens());
+            assertThat(control.known(prefix)).isEqualTo(prefix);
+        }
+    }
+
+    @Test
+    void usualVocabulary_changesNoPrompt() {
+        engine.texts = StubEngine.textsOf(30_000);
+        try (EngineControl control = new EngineControl(engine.uri(), SETTINGS, RunClock.system(), told::add)) {
+            control.awaitReady(true);
+            assertThat(control.smallVocabulary()).isEmpty();
+            LoadRequest prefix =
+                    IdlePrefixFlood.workload(1, FloodShape.of(64, 32, 1, 32, 1)).touch();
+            assertThat(control.known(prefix)).isEqualTo(prefix);
+            assertThat(engine.paths).containsExactly("GET /health", "POST /generate", "POST /detokenize");
+        }
     }
 
     @Test

@@ -279,8 +279,9 @@ final class ResumeTest {
         }
 
         @Override
-        public void legsTake(Duration about) {
+        public Duration legsTake(Duration about) {
             log.add("legs take");
+            return about;
         }
 
         @Override

@@ -186,6 +186,18 @@ public final class StubEngine implements AutoCloseable {
         };
     }
 
+    /** A tokenizer's answer, which has no text for ids beyond its vocabulary. */
+    public static Script textsOf(int vocabulary) {
+        return request -> request.bodyHandler(body -> {
+            StringBuilder text = new StringBuilder();
+            parse(body.getBytes())
+                    .path("tokens")
+                    .forEach(token -> text.append(token.asInt() < vocabulary ? " " + token.asInt() : ""));
+            request.response()
+                    .end(JSON.createObjectNode().put("text", text.toString()).toString());
+        });
+    }
+
     /** These bytes as a stream, and a regular end. */
     public static Script events(String text) {
         return request -> request.response().setChunked(true).end(text);
