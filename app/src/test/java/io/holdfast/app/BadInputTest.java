@@ -119,6 +119,8 @@ class BadInputTest {
                         + " in which there is no secret;",
                 "loadtest run --engine http://127.0.0.1:1 --hold session --connector-secret-env PATH|is for --hold"
                         + " vllm-connector or release; leave it out.",
+                "loadtest run --engine http://127.0.0.1:1 --hold nixl-lease --nixl-lease-seconds 0|--nixl-lease-seconds"
+                        + " is 0; write",
                 "loadtest run --engine http://127.0.0.1:1 --hold release --held-tokens 0|--held-tokens is 0; write 1"
                         + " or",
                 "loadtest run --engine http://127.0.0.1:1 --hold session --held-tokens 9|--held-tokens is for --hold"
@@ -161,7 +163,7 @@ class BadInputTest {
                 "--flood-tokens 2000000000|does not fit into memory; use at most",
                 "--hold-slot-ms 0|The hold slot must be at least one millisecond, not 0 ms.",
                 "--hold nosuch|--hold is 'nosuch'; there are session, keep-warm, pin-route, pin-told, none, sidecar,"
-                        + " automatic, everything, vllm-connector, streaming-session, release.",
+                        + " automatic, everything, vllm-connector, nixl-lease, streaming-session, release.",
                 "--hold session|--sidecar and --engine-id are for --hold sidecar or automatic, and this is",
                 "--arm-command on=true|--arm-command is an arm of its own; leave --hold and --sidecar out.",
                 "--arm-claims-hold|--arm-claims-hold is for --arm-command; leave it out.",

@@ -138,7 +138,11 @@ public final class ArmCommandOptions {
                     case ArmPlan.AnotherServer _ -> " --arm-server-command COMMAND";
                     case ArmPlan.ByEngine own
                     when own.means() == ArmPlan.Means.VLLM_CONNECTOR -> " --connector-secret-env VARIABLE";
-                    case ArmPlan.ByEngine _, ArmPlan.KeepWarm _, ArmPlan.Beside _, ArmPlan.Release _ -> "";
+                    case ArmPlan.ByEngine _,
+                            ArmPlan.KeepWarm _,
+                            ArmPlan.NixlLease _,
+                            ArmPlan.Beside _,
+                            ArmPlan.Release _ -> "";
                 })
                 .orElse("");
     }

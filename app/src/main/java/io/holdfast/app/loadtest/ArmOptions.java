@@ -24,6 +24,7 @@ public final class ArmOptions {
         AUTOMATIC,
         EVERYTHING,
         VLLM_CONNECTOR,
+        NIXL_LEASE,
         STREAMING_SESSION,
         RELEASE
     }
@@ -37,7 +38,7 @@ public final class ArmOptions {
                     + " route, for all blocks that KV events report. none: nothing is held. sidecar: the"
                     + " sidecar at --sidecar holds it on request. automatic: that sidecar holds"
                     + " automatically, and is paused in baseline legs. everything: the prefix and all texts"
-                    + " that begin with it, by session or pin. vllm-connector, streaming-session: the"
+                    + " that begin with it, by session or pin. vllm-connector, nixl-lease, streaming-session: the"
                     + " sidecar's ways of these names, without a sidecar. release: a context that nobody asks for"
                     + " again is held, and given back before the floods in pinned legs (default: sidecar where"
                     + " --sidecar is given).")
@@ -50,6 +51,13 @@ public final class ArmOptions {
             description = "With --hold keep-warm: requests of a flood that end between two touches (default:"
                     + " ${DEFAULT-VALUE}).")
     private int touchEvery;
+
+    @Option(
+            names = "--nixl-lease-seconds",
+            paramLabel = "N",
+            defaultValue = "30",
+            description = "With --hold nixl-lease: the engine's kv_lease_duration (default: ${DEFAULT-VALUE}).")
+    private int nixlLeaseSeconds;
 
     @Option(
             names = "--held-tokens",
@@ -130,6 +138,7 @@ public final class ArmOptions {
         return switch (chosen) {
             case KEEP_WARM -> keepWarm(floodRequests);
             case SIDECAR, AUTOMATIC -> beside(chosen == Hold.AUTOMATIC);
+            case NIXL_LEASE -> nixlLease();
             case RELEASE -> release();
             case SESSION, PIN_ROUTE, PIN_TOLD, EVERYTHING, VLLM_CONNECTOR, STREAMING_SESSION, NONE ->
                 new ArmPlan.ByEngine(ArmPlan.Means.valueOf(chosen.name()));
@@ -154,6 +163,14 @@ public final class ArmOptions {
                     + " requests; write at least 1, and fewer than a flood has.");
         }
         return new ArmPlan.KeepWarm(touchEvery);
+    }
+
+    private ArmPlan nixlLease() {
+        if (nixlLeaseSeconds < 1) {
+            throw new CommandException("--nixl-lease-seconds is " + nixlLeaseSeconds
+                    + "; write the engine's kv_lease_duration, 1 or more.");
+        }
+        return new ArmPlan.NixlLease(nixlLeaseSeconds);
     }
 
     private ArmPlan release() {

@@ -18,6 +18,7 @@ import io.holdfast.loadtest.journal.ReleaseReceipt;
 import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.journal.RunHeader;
 import io.holdfast.loadtest.journal.Statistic;
+import io.holdfast.loadtest.workload.Role;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -311,7 +312,9 @@ public final class Analysis {
         int page = header.engine().pageTokensOrUsual();
         List<RequestRecord> during = inArm(Arm.PINNED).stream()
                 .flatMap(leg -> leg.own().stream().skip(1))
-                .filter(touch -> touch.isOk() && touch.cachedTokens().isPresent())
+                .filter(touch -> touch.role() == Role.TOUCH
+                        && touch.isOk()
+                        && touch.cachedTokens().isPresent())
                 .toList();
         long late = during.stream()
                 .filter(touch ->

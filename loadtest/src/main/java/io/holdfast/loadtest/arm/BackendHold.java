@@ -51,6 +51,7 @@ final class BackendHold implements ArmSwitch {
     /** Time after which a pin that ran out is gone from the engine for sure. */
     private static final Duration LAPSE = Duration.ofSeconds(1);
 
+    private static final int PIN_TRIES = 3;
     private static final long HOLD = 1;
 
     private final EngineUnderTest engine;
@@ -183,7 +184,7 @@ final class BackendHold implements ArmSwitch {
         if (subject instanceof Subject.Finished) {
             // Who is done has used its context before, and some ways hold only what is in the cache.
             problem = texts.stream()
-                    .map(text -> send(new LoadRequest(Role.TOUCH, 0, text, 1)))
+                    .map(text -> send(new LoadRequest(Role.PRIME, 0, text, 1)))
                     .flatMap(Optional::stream)
                     .findFirst();
         }
@@ -234,17 +235,27 @@ final class BackendHold implements ArmSwitch {
     }
 
     private Optional<String> pin(List<int[]> texts) {
-        for (int[] text : texts) {
+        return texts.stream().map(this::pin).flatMap(Optional::stream).findFirst();
+    }
+
+    /**
+     * Tries again where nobody knows what became of a pin, as where the engine closed an idle connection meanwhile; all
+     * that may be pinned is unpinned at the end.
+     */
+    private Optional<String> pin(int[] text) {
+        Outcome outcome;
+        int tries = PIN_TRIES;
+        do {
             PinCommand command = command(text);
             pinned.add(backend().handle(command));
             long began = clock.nanos();
-            Outcome outcome = answer(backend().pin(command));
-            if (outcome.kind() != Kind.ACCEPTED) {
-                return Optional.of(outcome.reason());
+            outcome = answer(backend().pin(command));
+            if (outcome.kind() == Kind.ACCEPTED) {
+                sent.add(asRequest(command, began, outcome));
+                return Optional.empty();
             }
-            sent.add(asRequest(command, began, outcome));
-        }
-        return Optional.empty();
+        } while (outcome.kind() == Kind.DEFERRED && --tries > 0);
+        return Optional.of(outcome.reason());
     }
 
     /** A pin is a request for one token after the whole blocks of a text and one token more. */

@@ -16,6 +16,7 @@ import java.util.OptionalLong;
 @JsonSubTypes({
     @JsonSubTypes.Type(value = ArmPlan.ByEngine.class, name = "engine"),
     @JsonSubTypes.Type(value = ArmPlan.KeepWarm.class, name = "keep-warm"),
+    @JsonSubTypes.Type(value = ArmPlan.NixlLease.class, name = "nixl-lease"),
     @JsonSubTypes.Type(value = ArmPlan.Release.class, name = "release"),
     @JsonSubTypes.Type(value = ArmPlan.Beside.class, name = "sidecar"),
     @JsonSubTypes.Type(value = ArmPlan.Commands.class, name = "commands"),
@@ -76,6 +77,28 @@ public sealed interface ArmPlan {
         @Override
         public List<String> options() {
             return List.of("--hold", "keep-warm", "--touch-every", Integer.toString(every));
+        }
+    }
+
+    /**
+     * Leases of a vLLM's NIXL.
+     *
+     * @param seconds that one lasts, by the engine's configuration
+     */
+    record NixlLease(int seconds) implements ArmPlan {
+        @Override
+        public boolean goesByTokens() {
+            return true;
+        }
+
+        @Override
+        public boolean isOfOneEngine() {
+            return true;
+        }
+
+        @Override
+        public List<String> options() {
+            return List.of("--hold", "nixl-lease", "--nixl-lease-seconds", Integer.toString(seconds));
         }
     }
 

@@ -14,6 +14,7 @@ import io.holdfast.sglang.SessionHoldBackend;
 import io.holdfast.sglang.StreamingSessionBackend;
 import io.holdfast.vllm.ConnectorBackend;
 import io.holdfast.vllm.ConnectorSecret;
+import io.holdfast.vllm.NixlLeaseBackend;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -56,6 +57,11 @@ public record ArmCommands(
                     case NONE -> Arms.none();
                 };
             case ArmPlan.KeepWarm its -> Arms.keepWarm(engine, its.every());
+            case ArmPlan.NixlLease its ->
+                Arms.way(
+                        engine,
+                        clock,
+                        (http, timer) -> new NixlLeaseBackend(http, timer, Duration.ofSeconds(its.seconds())));
             case ArmPlan.Release its ->
                 Arms.release(
                         engine,

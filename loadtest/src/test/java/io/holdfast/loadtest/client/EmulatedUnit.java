@@ -2,7 +2,9 @@ package io.holdfast.loadtest.client;
 
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
+import io.holdfast.emulator.process.MachineClock;
 import io.holdfast.loadtest.workload.FloodShape;
+import io.holdfast.rules.engine.EngineClock;
 import io.holdfast.rules.sglang.SglangSettings;
 import io.vertx.core.Vertx;
 import java.net.URI;
@@ -25,12 +27,19 @@ final class EmulatedUnit implements ServerUnit, AutoCloseable {
 
     private final Vertx vertx;
     private final EmulatorSettings settings;
+    private final EngineClock clock;
     private Emulator emulator;
     private int lives;
 
     EmulatedUnit(Vertx vertx, EmulatorSettings wanted) {
+        this(vertx, wanted, new MachineClock());
+    }
+
+    /** @param clock that each of its lives goes by */
+    EmulatedUnit(Vertx vertx, EmulatorSettings wanted, EngineClock clock) {
         this.vertx = vertx;
-        this.emulator = Emulator.start(vertx, wanted);
+        this.clock = clock;
+        this.emulator = Emulator.start(vertx, wanted, clock);
         this.settings = wanted.withHttpPort(emulator.uri().getPort())
                 .withEventsPort(URI.create(emulator.eventsEndpoint()).getPort());
     }
@@ -43,7 +52,7 @@ final class EmulatedUnit implements ServerUnit, AutoCloseable {
     @Override
     public void restart() {
         emulator.close();
-        emulator = Emulator.start(vertx, settings);
+        emulator = Emulator.start(vertx, settings, clock);
         lives++;
     }
 

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.holdfast.emulator.EmulatorSettings;
+import io.holdfast.emulator.process.MachineClock;
 import io.holdfast.evidence.CacheProof.Answer;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.analysis.Analysis;
@@ -17,6 +18,7 @@ import io.holdfast.loadtest.journal.EngineFacts;
 import io.holdfast.loadtest.journal.HoldReceipt;
 import io.holdfast.loadtest.journal.Journal;
 import io.holdfast.loadtest.journal.LoadTestPlan;
+import io.holdfast.loadtest.journal.ReleaseReceipt;
 import io.holdfast.loadtest.journal.RequestRecord;
 import io.holdfast.loadtest.run.ArmSwitch;
 import io.holdfast.loadtest.run.EngineUnderTest;
@@ -32,21 +34,25 @@ import io.holdfast.loadtest.workload.LoadRequest;
 import io.holdfast.loadtest.workload.Role;
 import io.holdfast.loadtest.workload.Salt;
 import io.holdfast.loadtest.workload.Workload;
+import io.holdfast.rules.engine.EngineClock;
 import io.holdfast.rules.sglang.SglangSettings;
 import io.holdfast.rules.vllm.Connector;
 import io.holdfast.rules.vllm.VllmSettings;
 import io.holdfast.sglang.StreamingSessionBackend;
 import io.holdfast.vllm.ConnectorBackend;
 import io.holdfast.vllm.ConnectorSecret;
+import io.holdfast.vllm.NixlLeaseBackend;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.AfterEach;
@@ -173,6 +179,90 @@ final class EmulatorEndToEndTest {
         assertThat(result.baseline().cachedTokens()).hasValue(0);
         assertThat(result.pinned().cachedTokens()).hasValue(EmulatedUnit.PREFIX);
         assertThat(result.warnings()).noneMatch(warning -> warning.contains("somebody else"));
+    }
+
+    /** Nobody takes a lease back, so each leg ends when it is over; the waiting is skipped. */
+    @Test
+    void leaseOfNixl_keepsThePrefixAndIsWaitedOutInBothArms() {
+        SkippingClock clock = new SkippingClock();
+        Duration lease = Duration.ofSeconds(30);
+        EmulatorSettings nixl = EmulatedUnit.ENGINE.withKind(new EmulatorSettings.Kind.Vllm(
+                VllmSettings.defaults().withSizes(129, 16, 1_024).withNixlLease(lease)));
+        ArmSwitch.Prefixes prefixes = new ArmSwitch.Prefixes(text(1, 256), text(2, 256));
+        try (EmulatedUnit unit = new EmulatedUnit(vertx, nixl, clock);
+                HttpEngine engine = new HttpEngine(vertx, unit, VLLM, clock);
+                ArmSwitch arm = Arms.way(engine, clock, (http, timer) -> new NixlLeaseBackend(http, timer, lease))) {
+            engine.beginLife();
+            arm.prepare();
+            engine.prepare(List.of()).connect(1);
+            assertThat(arm.legsTake(Duration.ofSeconds(10))).isEqualTo(Duration.ofSeconds(31));
+            assertThat(arm.afterAKill()).hasValue("What a kill -9 leaves pinned ends within 30 s.");
+            for (boolean pinned : List.of(true, false)) {
+                assertThat(engine.ask(prefixes.probed()).isOk()).isTrue();
+                long began = clock.nanos();
+                HoldReceipt hold = pinned ? arm.on(prefixes, lease) : arm.off(prefixes, lease);
+                assertThat(hold.kind()).isEqualTo(pinned ? HoldReceipt.Kind.HELD : HoldReceipt.Kind.SHAM);
+                assertThat(arm.sent()).singleElement().matches(RequestRecord::isOk);
+                flood(engine);
+                assertThat(engine.ask(prefixes.probed()).cachedTokens()).hasValue(pinned ? 240 : 0);
+                ReleaseReceipt release = arm.release(hold);
+                assertThat(release.kind()).isEqualTo(pinned ? ReleaseReceipt.Kind.RELEASED : ReleaseReceipt.Kind.SHAM);
+                assertThat(Duration.ofNanos(clock.nanos() - began)).isGreaterThanOrEqualTo(Duration.ofSeconds(31));
+                flood(engine);
+                assertThat(engine.ask(prefixes.probed()).cachedTokens())
+                        .as("after the leg")
+                        .hasValue(0);
+                flood(engine);
+            }
+            HoldReceipt late = arm.on(prefixes, lease);
+            clock.sleep(lease.toNanos() + 1);
+            assertThat(arm.release(late).kind()).isEqualTo(ReleaseReceipt.Kind.LOST);
+        }
+    }
+
+    private static void flood(EngineUnderTest engine) {
+        for (int i = 0; i < 8; i++) {
+            assertThat(engine.ask(text(10 + i, 320)).isOk()).isTrue();
+        }
+    }
+
+    private static LoadRequest text(int seed, int length) {
+        return new LoadRequest(
+                Role.TOUCH,
+                0,
+                new SplittableRandom(seed).ints(length, 1_000, 30_000).toArray(),
+                1);
+    }
+
+    /** The machine's clock for engine and run, but for what the run waits for, which is skipped. */
+    private static final class SkippingClock implements EngineClock, RunClock {
+        private final MachineClock machine = new MachineClock();
+        private final AtomicLong skipped = new AtomicLong();
+
+        @Override
+        public long nanos() {
+            return machine.nanos() + skipped.get();
+        }
+
+        @Override
+        public double unixSeconds() {
+            return machine.unixSeconds() + skipped.get() / 1e9;
+        }
+
+        @Override
+        public void await(long deadlineNanos) {
+            machine.await(deadlineNanos - skipped.get());
+        }
+
+        @Override
+        public void sleepUntil(long deadlineNanos) {
+            skipped.addAndGet(Math.max(0, deadlineNanos - nanos()));
+        }
+
+        @Override
+        public Instant now() {
+            return Instant.now();
+        }
     }
 
     @Test
