@@ -34,7 +34,11 @@ public interface HoldRoutes {
     /** Maker of one of the sidecar's ways to hold. */
     @FunctionalInterface
     interface Way {
-        /** @param timer paces its probes */
+        /**
+         * Makes it for one engine.
+         *
+         * @param timer paces its probes
+         */
         Backend at(EngineHttp http, ScheduledExecutorService timer);
     }
 
