@@ -282,7 +282,7 @@ final class Releases {
 
     private Reading reading(ReleaseShadow shadow, long number) {
         return shadow.measured()
-                ? Reading.known(number, "a model of the cache without the release", nowNanos)
+                ? Reading.known((double) number, "a model of the cache without the release", nowNanos)
                 : Reading.unknown(shadow.whyNot());
     }
 }

@@ -7,6 +7,7 @@ import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.Deque;
+import java.util.List;
 import java.util.Optional;
 import java.util.PriorityQueue;
 
@@ -45,7 +46,6 @@ public final class ReleaseShadow {
     private final boolean queues;
     private Optional<Model> model = Optional.empty();
     private boolean otherTiers;
-    private long nowNanos;
     private boolean measured;
     private String whyNot = "nothing was given back yet";
     private long foundTokens;
@@ -64,7 +64,6 @@ public final class ReleaseShadow {
 
     /** The time that the next events happen at. */
     public void now(long nanos) {
-        nowNanos = nanos;
         model.ifPresent(running -> running.leasesEnd(nanos));
     }
 
@@ -200,7 +199,7 @@ public final class ReleaseShadow {
 
     /** The cache as it would be. */
     private static final class Model {
-        private record Kept(int[] blocks, long untilNanos) {}
+        private record Kept(List<Integer> blocks, long untilNanos) {}
 
         private final EngineBlocks tree;
         private final boolean queues;
@@ -276,26 +275,24 @@ public final class ReleaseShadow {
         }
 
         void keep(long[] blocks, long untilNanos) {
-            int[] mine = Arrays.stream(blocks)
+            List<Integer> mine = Arrays.stream(blocks)
                     .mapToInt(block -> numbers.find(names, block))
                     .filter(number -> number != NONE && cache.has(number))
-                    .toArray();
-            for (int number : mine) {
-                cache.keep(number);
-            }
+                    .boxed()
+                    .toList();
+            mine.forEach(cache::keep);
             kept.add(new Kept(mine, untilNanos));
             storedSince = 0;
         }
 
         void leasesEnd(long nowNanos) {
             while (!kept.isEmpty() && kept.peek().untilNanos() <= nowNanos) {
-                int[] path = kept.remove().blocks();
+                List<Integer> over = kept.remove().blocks();
                 if (queues) {
-                    cache.use(path, path.length, ++moment);
+                    int[] used = over.stream().mapToInt(Integer::intValue).toArray();
+                    cache.use(used, used.length, ++moment);
                 }
-                for (int number : path) {
-                    cache.release(number);
-                }
+                over.forEach(cache::release);
             }
         }
 

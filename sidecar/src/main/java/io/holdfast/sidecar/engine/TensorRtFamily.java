@@ -81,7 +81,7 @@ final class TensorRtFamily implements EngineFamily {
                                 + " configuration (engines.ID.events)."));
             }
 
-            /** Ranks of attention data parallelism are reported nowhere. */
+            // Ranks of attention data parallelism are reported nowhere.
             @Override
             public CompletionStage<Integer> caches() {
                 return CompletableFuture.completedFuture(1);

@@ -24,6 +24,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.function.ToLongFunction;
 
 /**
  * Routes of {@code trtllm-serve} that clients of its cache use, as its source has them; no server was there to compare with.
@@ -167,44 +168,36 @@ public final class TensorRtApi {
         List<VllmStats> ranks = engine.look(VllmEngine::stats);
         StringBuilder page = new StringBuilder(512);
         line(page, "kv_cache_config_info", 1, ",enable_block_reuse=\"True\"");
-        long prompts = ranks.stream().mapToLong(VllmStats::promptTokens).sum();
+        long prompts = sum(ranks, VllmStats::promptTokens);
         if (prompts == 0) {
             return page.toString();
         }
-        long blocks = ranks.stream().mapToLong(VllmStats::blocks).sum();
-        long free = ranks.stream().mapToLong(VllmStats::freeBlocks).sum();
-        line(page, "kv_cache_max_blocks", blocks, "");
-        line(page, "kv_cache_free_blocks", free, "");
-        line(page, "kv_cache_used_blocks", blocks - free, "");
-        line(page, "kv_cache_tokens_per_block", settings.blockTokens(), "");
-        line(
-                page,
-                "num_requests_running",
-                ranks.stream().mapToLong(VllmStats::running).sum(),
-                "");
-        line(
-                page,
-                "num_requests_waiting",
-                ranks.stream().mapToLong(VllmStats::waiting).sum(),
-                "");
-        line(page, "prompt_tokens_total", prompts, "");
-        line(
-                page,
-                "prompt_cached_tokens_total",
-                ranks.stream().mapToLong(VllmStats::cachedTokens).sum(),
-                "");
-        line(
-                page,
-                "generation_tokens_total",
-                ranks.stream().mapToLong(VllmStats::generatedTokens).sum(),
-                "");
+        long blocks = sum(ranks, VllmStats::blocks);
+        long free = sum(ranks, VllmStats::freeBlocks);
+        count(page, "kv_cache_max_blocks", blocks);
+        count(page, "kv_cache_free_blocks", free);
+        count(page, "kv_cache_used_blocks", blocks - free);
+        count(page, "kv_cache_tokens_per_block", settings.blockTokens());
+        count(page, "num_requests_running", sum(ranks, VllmStats::running));
+        count(page, "num_requests_waiting", sum(ranks, VllmStats::waiting));
+        count(page, "prompt_tokens_total", prompts);
+        count(page, "prompt_cached_tokens_total", sum(ranks, VllmStats::cachedTokens));
+        count(page, "generation_tokens_total", sum(ranks, VllmStats::generatedTokens));
         Histogram ttft = ranks.getFirst().answered().ttft();
         line(page, "time_to_first_token_seconds_sum", ttft.sumSeconds(), "");
-        line(page, "time_to_first_token_seconds_count", ttft.count(), "");
+        count(page, "time_to_first_token_seconds_count", ttft.count());
         return page.toString();
     }
 
-    private void line(StringBuilder page, String name, double value, String labels) {
+    private static long sum(List<VllmStats> ranks, ToLongFunction<VllmStats> number) {
+        return ranks.stream().mapToLong(number).sum();
+    }
+
+    private static void count(StringBuilder page, String name, long number) {
+        line(page, name, (double) number, "");
+    }
+
+    private static void line(StringBuilder page, String name, double value, String labels) {
         page.append("trtllm_")
                 .append(name)
                 .append("{model_name=\"undefined\",engine_type=\"undefined\"")
