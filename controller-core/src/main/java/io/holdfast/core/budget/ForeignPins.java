@@ -19,6 +19,11 @@ final class ForeignPins {
      * what is believed and never raises it, and where the engine did not rest for an hour the smallest look of that
      * hour counts.
      *
+     * A prompt on its own
+     * -------------------
+     * An engine may count what a prompt takes before it counts the request as running. So a rise is believed when every
+     * look of five seconds showed it at rest. What is to be pinned meanwhile counts it all the same (BudgetRule).
+     *
      * Two clocks
      * ----------
      * What is used and what is ours are not seen at the same moment, so no look counts while a pin or an unpin of ours
@@ -28,6 +33,7 @@ final class ForeignPins {
      */
     static final long RENEWED_AT_REST_NANOS = 35_000_000_000L;
     static final long RENEWED_UNDER_LOAD_NANOS = 5_000_000_000L;
+    static final long BELIEVED_NANOS = 5_000_000_000L;
     private static final long SLOT_NANOS = 5L * 60 * 1_000_000_000;
     private static final int SLOTS = 12;
     private static final long NONE = Long.MAX_VALUE;
@@ -36,6 +42,8 @@ final class ForeignPins {
     private long slot;
     private long atRest = NONE;
     private long restNanos;
+    private long rise = NONE;
+    private long riseNanos;
     private OptionalLong restedWith = OptionalLong.empty();
     private double servedWhenQuiet = Double.NaN;
     private long quietNanos = NONE;
@@ -48,6 +56,7 @@ final class ForeignPins {
     void forget() {
         Arrays.fill(smallest, NONE);
         atRest = NONE;
+        rise = NONE;
         servedWhenQuiet = Double.NaN;
         quietNanos = NONE;
     }
@@ -97,13 +106,24 @@ final class ForeignPins {
     }
 
     private void take(long beside, boolean rests, long nowNanos) {
-        if (rests) {
-            atRest = beside;
-            restNanos = nowNanos;
-        } else {
+        if (!rests) {
+            rise = NONE;
             atRest = Math.min(atRest, atRest == NONE ? NONE : beside);
             int at = (int) (slot % SLOTS);
             smallest[at] = Math.min(smallest[at], beside);
+            return;
+        }
+        if (beside <= (atRest == NONE ? 0 : atRest)) {
+            rise = NONE;
+            atRest = beside;
+            restNanos = nowNanos;
+            return;
+        }
+        riseNanos = rise == NONE ? nowNanos : riseNanos;
+        rise = Math.min(rise, beside);
+        if (nowNanos - riseNanos >= BELIEVED_NANOS) {
+            atRest = rise;
+            restNanos = nowNanos;
         }
     }
 

@@ -18,13 +18,37 @@ final class ForeignPinsTest {
     @Test
     void lookAtRest_countsWhatIsNotOurs() {
         look(0, 0, 1_536, 512, ALWAYS_QUIET, 0);
-        assertThat(pins.tokens(0)).isEqualTo(1_024);
-        assertThat(pins.seenAtRest(0)).isTrue();
+        look(0, 0, 1_536, 512, ALWAYS_QUIET, 5 * SECOND - 1);
+        assertThat(pins.tokens(5 * SECOND)).isZero();
+        look(0, 0, 1_536, 512, ALWAYS_QUIET, 5 * SECOND);
+        assertThat(pins.tokens(5 * SECOND)).isEqualTo(1_024);
+        assertThat(pins.seenAtRest(5 * SECOND)).isTrue();
+    }
+
+    /** An engine counts what a prompt takes before it counts the request. */
+    @Test
+    void promptOnItsOwn_thatDoesNotRunYet_isNoPin() {
+        look(0, 0, 0, 0, ALWAYS_QUIET, 0);
+        for (long now = SECOND; now < 60 * SECOND; now += 6 * SECOND) {
+            look(0, 0, 1_936, 0, ALWAYS_QUIET, now);
+            look(0, 0, 1_936, 0, ALWAYS_QUIET, now + 3 * SECOND);
+            look(1, 0, 1_936, 0, ALWAYS_QUIET, now + 4 * SECOND);
+            assertThat(pins.tokens(now + 4 * SECOND)).isZero();
+        }
+    }
+
+    /** What is believed is what every look showed. */
+    @Test
+    void riseThatGoesAgain_isBelievedAsFarAsItStayed() {
+        look(0, 0, 2_000, 0, ALWAYS_QUIET, 0);
+        look(0, 0, 700, 0, ALWAYS_QUIET, 3 * SECOND);
+        look(0, 0, 900, 0, ALWAYS_QUIET, 6 * SECOND);
+        assertThat(pins.tokens(6 * SECOND)).isEqualTo(700);
     }
 
     @Test
     void lookAtRest_isBelievedUntilALaterOneOrAClear() {
-        look(0, 0, 1_536, 0, ALWAYS_QUIET, 0);
+        rested(1_536, ALWAYS_QUIET, 0);
         look(5, 0, 4_000, 0, ALWAYS_QUIET, 10 * SECOND);
         assertThat(pins.tokens(10 * SECOND)).isEqualTo(1_536);
         look(0, 0, 512, 0, ALWAYS_QUIET, 20 * SECOND);
@@ -35,11 +59,11 @@ final class ForeignPinsTest {
 
     @Test
     void lookUnderLoad_lowersAndNeverRaises() {
-        look(0, 0, 1_536, 0, ALWAYS_QUIET, 0);
-        look(1, 0, 1_000, 0, ALWAYS_QUIET, SECOND);
-        assertThat(pins.tokens(SECOND)).isEqualTo(1_000);
-        look(1, 0, 3_000, 0, ALWAYS_QUIET, 2 * SECOND);
-        assertThat(pins.tokens(2 * SECOND)).isEqualTo(1_000);
+        rested(1_536, ALWAYS_QUIET, 0);
+        look(1, 0, 1_000, 0, ALWAYS_QUIET, 6 * SECOND);
+        assertThat(pins.tokens(6 * SECOND)).isEqualTo(1_000);
+        look(1, 0, 3_000, 0, ALWAYS_QUIET, 7 * SECOND);
+        assertThat(pins.tokens(7 * SECOND)).isEqualTo(1_000);
     }
 
     @Test
@@ -59,15 +83,16 @@ final class ForeignPinsTest {
         look(0, 0, 512, 0, 10 * SECOND, 10 * SECOND);
         look(0, 0, 512, 0, 10 * SECOND, 44 * SECOND);
         assertThat(pins.tokens(44 * SECOND)).isZero();
-        look(0, 0, 512, 0, 10 * SECOND, 45 * SECOND);
-        assertThat(pins.tokens(45 * SECOND)).isEqualTo(512);
+        rested(512, 10 * SECOND, 45 * SECOND);
+        assertThat(pins.tokens(50 * SECOND)).isEqualTo(512);
     }
 
     @Test
     void requestServedSinceTheCall_renewsTheNumber() {
         look(0, 0, 512, 0, 10 * SECOND, 11 * SECOND);
         readings(0, 0, 768, 1, 0, 10 * SECOND, 12 * SECOND);
-        assertThat(pins.tokens(12 * SECOND)).isEqualTo(768);
+        readings(0, 0, 768, 1, 0, 10 * SECOND, 17 * SECOND);
+        assertThat(pins.tokens(17 * SECOND)).isEqualTo(768);
     }
 
     @Test
@@ -87,13 +112,14 @@ final class ForeignPinsTest {
         readings(0, 0, 512, 7, 0, 20 * SECOND, 21 * SECOND);
         assertThat(pins.tokens(21 * SECOND)).as("asked before the call").isZero();
         readings(0, 0, 512, 8, 0, 20 * SECOND, 22 * SECOND);
-        assertThat(pins.tokens(22 * SECOND)).isEqualTo(512);
+        readings(0, 0, 512, 8, 0, 20 * SECOND, 27 * SECOND);
+        assertThat(pins.tokens(27 * SECOND)).isEqualTo(512);
     }
 
     @Test
     void whatWasSeenMoreThanAnHourAgo_isNotBelieved() {
-        look(0, 0, 1_000, 0, ALWAYS_QUIET, 0);
-        look(1, 0, 800, 0, ALWAYS_QUIET, SECOND);
+        rested(1_000, ALWAYS_QUIET, 0);
+        look(1, 0, 800, 0, ALWAYS_QUIET, 6 * SECOND);
         for (long now = 0; now <= HOUR + 600 * SECOND; now += 300 * SECOND) {
             look(1, 0, 5_000, 0, ALWAYS_QUIET, now);
             assertThat(pins.tokens(now)).isEqualTo(now <= HOUR ? 800 : 5_000);
@@ -147,6 +173,12 @@ final class ForeignPinsTest {
             }
             assertThat(found.tokens(now)).as("seed %d", seed).isEqualTo(foreign);
         }
+    }
+
+    /** Looks at an engine that rests long enough to be believed. */
+    private void rested(long used, long quietSince, long from) {
+        look(0, 0, used, 0, quietSince, from);
+        look(0, 0, used, 0, quietSince, from + 5 * SECOND);
     }
 
     private void look(int running, int waiting, long used, long ours, long quietSince, long now) {
