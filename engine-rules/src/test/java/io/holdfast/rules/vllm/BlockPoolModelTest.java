@@ -28,7 +28,7 @@ class BlockPoolModelTest {
             int blocks = 2 + random.nextInt(40);
             List<Long> removed = new ArrayList<>();
             BlockPool pool = new BlockPool(blocks, release != Release.V0_22, name -> removed.add(name.hash()));
-            NaivePool naive = new NaivePool(blocks, release == Release.V0_32);
+            NaivePool naive = new NaivePool(blocks, release != Release.V0_22);
             List<List<Integer>> requests = new ArrayList<>();
             for (int step = 0; step < STEPS; step++) {
                 String at = "run " + run + " step " + step;
