@@ -475,13 +475,17 @@ final class PinsTest {
 
     @Test
     void planned_whileTheDiskHangs_isNotTakenFromWhatOthersPin() {
-        harness.controller.readings(Samples.readings(10_000, 16, 9_000, 0, 0, 480, 0, 0, harness.now));
+        for (int i = 0; i < 2; i++) {
+            harness.now += 5 * ControllerHarness.SECOND;
+            harness.controller.readings(Samples.readings(10_000, 16, 9_000, 0, 0, 480, 0, 0, harness.now));
+            harness.settle();
+        }
         harness.stored(1, 2);
         harness.settle();
         var unused388 = harness.ask(1, 2);
         harness.controller.poll(harness.now);
         assertThat(harness.acting).isNotEmpty();
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < 2; i++) {
             harness.now += 20 * ControllerHarness.SECOND;
             harness.controller.readings(Samples.readings(10_000, 16, 9_000, 0, 0, 480, 0, 0, harness.now));
             harness.controller.poll(harness.now);
