@@ -10,6 +10,7 @@ import io.holdfast.rules.fault.ServerFault;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.holdfast.rules.vllm.VllmSettings;
 import io.holdfast.sglang.PinBlocksBackend;
+import io.holdfast.sglang.StreamingSessionBackend;
 import io.holdfast.sidecar.config.EngineConfig.EngineType;
 import io.holdfast.sidecar.config.SidecarConfig;
 import io.holdfast.sidecar.fleet.Sidecar;
@@ -209,7 +210,11 @@ class EngineLivesTest {
     @Test
     void engineWithTwoRanksAndNoPins_isFollowed_andSaidWhyInOneSentence() {
         List<String> requests = EngineType.SGLANG.backends().stream()
-                .filter(name -> !Set.of(AutoBackend.NAME, PinBlocksBackend.NAME, DryRunBackend.NAME)
+                .filter(name -> !Set.of(
+                                AutoBackend.NAME,
+                                PinBlocksBackend.NAME,
+                                StreamingSessionBackend.NAME,
+                                DryRunBackend.NAME)
                         .contains(name))
                 .toList();
         try (Emulator emulator = Emulator.start(vertx, TestBed.fast().withFaults(List.of(new ServerFault.DpRanks(2))));

@@ -48,8 +48,12 @@ class ReleaseApiTest {
                         .put("leaseSeconds", 600)
                         .put("requester", requester)
                         .encode());
-        assertThat(answer.json().getString("state")).as(answer.text()).isEqualTo("held");
-        return answer.json().getString("id");
+        String id = answer.json().getString("id");
+        Eventually.see(
+                "it is held",
+                () -> bed.client.holdById(id),
+                hold -> hold.getString("state").equals("held"));
+        return id;
     }
 
     private static JsonObject released(TestBed bed, JsonObject body) {

@@ -124,10 +124,10 @@ final class SharedPromptTest {
                 .allMatch(Round::allHit);
     }
 
-    /** The engine is an SGLang without streaming sessions, for which there is no connector. */
+    /** The engine is an SGLang without streaming sessions, for which there is no connector and no NIXL. */
     @ParameterizedTest
     @EnumSource(
-            names = {"DRY_RUN", "CONNECTOR", "STREAMING_SESSION"},
+            names = {"DRY_RUN", "CONNECTOR", "NIXL", "STREAMING_SESSION"},
             mode = EnumSource.Mode.EXCLUDE)
     void fiveTimesTooLittleRoom_doesNoHarmAndHoldsSomething(Way way) {
         Workload workload = new Workload(30, 2_048, 3, 24_576, 0);

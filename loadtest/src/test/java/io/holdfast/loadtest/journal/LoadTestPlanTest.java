@@ -96,7 +96,10 @@ final class LoadTestPlanTest {
                         .map(ArmPlan.ByEngine::new)
                         .filter(ArmPlan::goesByTokens))
                 .containsExactly(
-                        new ArmPlan.ByEngine(ArmPlan.Means.PIN_ROUTE), new ArmPlan.ByEngine(ArmPlan.Means.EVERYTHING));
+                        new ArmPlan.ByEngine(ArmPlan.Means.PIN_ROUTE),
+                        new ArmPlan.ByEngine(ArmPlan.Means.EVERYTHING),
+                        new ArmPlan.ByEngine(ArmPlan.Means.VLLM_CONNECTOR),
+                        new ArmPlan.ByEngine(ArmPlan.Means.STREAMING_SESSION));
         URI sidecar = URI.create("http://127.0.0.1:8471");
         assertThat(new ArmPlan.Beside(sidecar, "main", false))
                 .returns(true, ArmPlan::goesByTokens)
