@@ -138,8 +138,8 @@ public final class NixlLeaseBackend implements Backend {
                         shows
                                 ? new Capabilities(
                                         true,
-                                        "The engine runs NIXL: backend: " + NAME + " would hold for a lease at a time"
-                                                + " (its kv_lease_duration, 30 s as a rule). " + cost("a lease", ""))
+                                        "The engine runs NIXL, which holds for a lease at a time (its"
+                                                + " kv_lease_duration, 30 s as a rule). " + cost("a lease", ""))
                                 : new Capabilities(false, "The engine runs no NIXL. " + START + ".")));
     }
 

@@ -485,7 +485,11 @@ public final class Doctor {
             if (!mayAsk()) {
                 findings.add(Finding.unknown(lever.backend(), "cannot be asked before that"));
             } else if (lever.byName()) {
-                findings.add(Finding.note(lever.backend(), lever.works() ? lever.why() : firstSentence(lever.why())));
+                findings.add(Finding.note(
+                        lever.backend(),
+                        lever.works()
+                                ? lever.why() + " auto never takes it: write backend: " + lever.backend() + "."
+                                : firstSentence(lever.why())));
             } else if (lever.works()) {
                 findings.add(Finding.ok(lever.backend(), lever.why()));
             } else if (lever.backend().equals("session_hold")) {
