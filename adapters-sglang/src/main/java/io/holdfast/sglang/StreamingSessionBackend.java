@@ -192,7 +192,12 @@ public final class StreamingSessionBackend implements Backend {
                         OPEN,
                         "{\"capacity_of_str_len\":100000,\"session_id\":\"" + session
                                 + "\",\"streaming\":true,\"timeout\":" + TIME.toSeconds() + "}")
-                .thenApply(reply -> opening(reply, session));
+                .thenApply(reply -> opening(reply, session))
+                // Where nobody knows whether it was opened, it would be in the way of the next renewals.
+                .thenCompose(opening -> opening instanceof Opening.Failed failed
+                                && failed.outcome().kind() == Kind.DEFERRED
+                        ? close(session).thenApply(closed -> opening)
+                        : CompletableFuture.completedFuture(opening));
     }
 
     private static Opening opening(Reply reply, String session) {

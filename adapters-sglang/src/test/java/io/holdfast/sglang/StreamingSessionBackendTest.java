@@ -111,6 +111,14 @@ final class StreamingSessionBackendTest {
         assertThat(engine.asked()).containsExactly("POST " + opening(one));
     }
 
+    /** It would be in the way of the renewals until its time runs out. */
+    @Test
+    void pin_whoseSessionMayHaveBeenOpened_isClosed() {
+        engine.answers("/open_session", 503, "{\"message\":\"busy\"}");
+        assertThat(pin().kind()).isEqualTo(Kind.DEFERRED);
+        assertThat(engine.asked()).containsExactly("POST " + opening(one), closing(one));
+    }
+
     @Test
     void pin_ofAPrefixWithoutTokens_isRejected() {
         PinCommand nameless = new PinCommand(7, 3, new HoldRequest(new long[] {11}, Duration.ofMinutes(1)), 1);

@@ -77,6 +77,29 @@ final class LeasedPinsTest {
         assertThat(harness.takeLog()).isEmpty();
     }
 
+    /** A renewal that is carried out after the unpin would hold for nobody. */
+    @Test
+    void releasedWhileItsRenewalIsUnderWay_isTakenBackAgainOnceThatWasAnswered() {
+        harness.stored(1, 2, 3);
+        HoldView held = hold(1, 2, 3);
+        engine.late = true;
+        later(Duration.ofSeconds(21));
+        engine.late = false;
+        harness.takeLog();
+
+        assertThat(release(held).state()).isEqualTo(HoldState.EXPIRING);
+        later(Duration.ofSeconds(200));
+        assertThat(harness.takeLog()).containsExactly("unpin 3");
+        assertThat(harness.holdNow(held.id()).reason()).isEqualTo("its renewal has no answer yet");
+        assertThat(harness.controller.view().budget().pinnedTokens()).isEqualTo(48);
+
+        engine.unanswered.remove().run();
+        later(Duration.ofSeconds(1));
+        assertThat(harness.takeLog()).containsExactly("unpin 3");
+        assertThat(harness.holdNow(held.id()).state()).isEqualTo(HoldState.RELEASED);
+        assertThat(harness.controller.view().budget().pinnedTokens()).isZero();
+    }
+
     @Test
     void unpinWithoutAClearAnswer_isSentAgain_andCountsUntilTheTimeHasRunOut() {
         harness.stored(1, 2, 3);

@@ -101,6 +101,40 @@ final class PinsThatEndInTimeTest {
     }
 
     @Test
+    void renewalUnderWay_countsHoweverLongItIs_andAsLongAgainOnceItWasCarriedOut() {
+        harness.stored(1, 2, 3);
+        HoldView held = hold(1, 2, 3);
+        engine.late = true;
+        later(Duration.ofSeconds(21));
+        engine.late = false;
+        release(held);
+        later(Duration.ofSeconds(100));
+        assertThat(harness.holdNow(held.id()).state()).isEqualTo(HoldState.EXPIRING);
+        assertThat(harness.controller.view().budget().pinnedTokens()).isEqualTo(48);
+        engine.unanswered.remove().run();
+        later(Duration.ofSeconds(58));
+        assertThat(harness.holdNow(held.id()).state()).isEqualTo(HoldState.EXPIRING);
+        later(Duration.ofSeconds(3));
+        assertThat(harness.holdNow(held.id()).state()).isEqualTo(HoldState.RELEASED);
+        assertThat(harness.controller.view().budget().pinnedTokens()).isZero();
+    }
+
+    /** Its time is counted from the call. */
+    @Test
+    void yesThatComesTooLate_isNoRenewal() {
+        harness.stored(1, 2, 3);
+        HoldView held = hold(1, 2, 3);
+        engine.late = true;
+        later(Duration.ofSeconds(21));
+        engine.late = false;
+        later(Duration.ofSeconds(61));
+        engine.unanswered.remove().run();
+        engine.pinAnswers.add(Outcome.Kind.NOT_SENT);
+        later(Duration.ofSeconds(1));
+        assertThat(harness.holdNow(held.id()).timesLost()).isEqualTo(1);
+    }
+
+    @Test
     void blocksBesideItsPath_countWhileItMayLast() {
         engine.traits = engine.traits.withBlocksBeside(2);
         harness.stored(1, 2, 3);
@@ -115,6 +149,7 @@ final class PinsThatEndInTimeTest {
         later(Duration.ofSeconds(62));
         assertThat(harness.controller.view().holds().getLast().state()).isEqualTo(HoldState.HELD);
         assertThat(harness.controller.view().budget().pinnedTokens()).isEqualTo(48);
+        assertThat(hold(11).state()).as("it joins the pin").isEqualTo(HoldState.HELD);
     }
 
     @Test

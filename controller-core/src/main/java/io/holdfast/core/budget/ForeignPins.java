@@ -71,8 +71,12 @@ final class ForeignPins {
     void look(EngineReadings readings, long ourTokens, long quietSinceNanos, long nowNanos) {
         advance(nowNanos);
         restedWith = OptionalLong.empty();
+        boolean rests = readings.runningRequests().number().orElse(1) == 0
+                && readings.waitingRequests().number().orElse(1) == 0;
+        rise = rests ? rise : NONE;
         double served = readings.ttftCount().number().orElse(Double.NaN);
         if (quietSinceNanos != quietNanos) {
+            rise = NONE;
             quietNanos = quietSinceNanos;
             servedWhenQuiet = Double.NaN;
         }
@@ -87,8 +91,6 @@ final class ForeignPins {
         if (beside.isEmpty()) {
             return;
         }
-        boolean rests = readings.runningRequests().number().orElse(1) == 0
-                && readings.waitingRequests().number().orElse(1) == 0;
         long quiet = nowNanos - quietSinceNanos;
         boolean uncounted = Double.isNaN(served) && quiet >= RENEWED_AT_REST_NANOS;
         if (rests && (renewed || uncounted) && readings.usedTokens() instanceof Reading.Known used) {
@@ -107,7 +109,6 @@ final class ForeignPins {
 
     private void take(long beside, boolean rests, long nowNanos) {
         if (!rests) {
-            rise = NONE;
             atRest = Math.min(atRest, atRest == NONE ? NONE : beside);
             int at = (int) (slot % SLOTS);
             smallest[at] = Math.min(smallest[at], beside);

@@ -203,6 +203,13 @@ public final class Pins {
             public void lost(Pin pin, String why) {
                 List.copyOf(pin.holds.keySet()).forEach(id -> results.pinLost(id, why));
             }
+
+            @Override
+            public void settled(Pin pin) {
+                if (pin.state == State.UNPIN_DUE) {
+                    pin.dueNanos = Math.min(pin.dueNanos, table.nowNanos);
+                }
+            }
         });
         this.tree = tree;
         this.table = new PinTable(tree);
@@ -210,7 +217,15 @@ public final class Pins {
         this.unpins = new Unpins(table, doubts, this.acting, new Unpins.Then() {
             @Override
             public void gone(Pin pin) {
-                Pins.this.gone(pin);
+                if (renewals.isUnderWay(pin)) {
+                    // It may be carried out after the unpin, and is taken back once it was answered.
+                    pin.state = State.UNPIN_DUE;
+                    pin.dueNanos = Long.MAX_VALUE;
+                    pin.trouble = "its renewal has no answer yet";
+                    tellNotLeft(pin);
+                } else {
+                    Pins.this.gone(pin);
+                }
             }
 
             @Override

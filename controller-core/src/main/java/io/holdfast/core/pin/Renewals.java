@@ -4,10 +4,12 @@ import io.holdfast.core.backend.Backend;
 import io.holdfast.core.backend.BackendTraits;
 import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.backend.PinCommand;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 /** Renews pins that end automatically after a time; belongs to the controller's thread. */
 final class Renewals<P> {
@@ -41,13 +43,15 @@ final class Renewals<P> {
 
         /** It is not what it was made for any more, and something of it may be left. */
         void lost(P pin, String why);
+
+        /** A call to renew it was answered when nobody needed it any more. */
+        default void settled(P pin) {}
     }
 
     private static final class Term {
         final Backend backend;
         final PinCommand command;
         boolean needed = true;
-        boolean underWay;
         long sureUntilNanos;
         long nextNanos;
         String trouble = "";
@@ -63,6 +67,8 @@ final class Renewals<P> {
     }
 
     private final Map<P, Long> mayLast = new LinkedHashMap<>();
+    /** Pins about which a call is under way, which may be carried out whatever becomes of them meanwhile. */
+    private final Set<P> underWay = new HashSet<>();
 
     /** Renewals take their turns among these. */
     Renewals(Acting acting, Turns turns, Then<P> then) {
@@ -94,22 +100,28 @@ final class Renewals<P> {
         }
     }
 
-    /** Returns true if the last call about it may keep it still. */
+    /** Returns true if a call to renew it has no answer yet. */
+    boolean isUnderWay(P pin) {
+        return underWay.contains(pin);
+    }
+
+    /** Returns true if a call about it may keep it still. */
     boolean mayLast(P pin) {
-        return nowNanos < mayLast.getOrDefault(pin, NEVER);
+        return isUnderWay(pin) || nowNanos < mayLast.getOrDefault(pin, NEVER);
     }
 
     /** It is gone. */
     void forget(P pin) {
         end(pin);
         mayLast.remove(pin);
+        underWay.remove(pin);
     }
 
     void poll(long nanos) {
         nowNanos = nanos;
         for (Map.Entry<P, Term> each : List.copyOf(terms.entrySet())) {
             Term term = each.getValue();
-            if (!term.needed || term.underWay || nanos < term.nextNanos) {
+            if (!term.needed || isUnderWay(each.getKey()) || nanos < term.nextNanos) {
                 continue;
             }
             if (nanos >= term.sureUntilNanos) {
@@ -127,7 +139,7 @@ final class Renewals<P> {
 
     private void renew(P pin, Term term) {
         long askedNanos = nowNanos;
-        term.underWay = true;
+        underWay.add(pin);
         turns.take(() -> {
             if (term.needed) {
                 if (term.traits().sendsPrefix()) {
@@ -147,7 +159,9 @@ final class Renewals<P> {
     }
 
     private void answered(P pin, Term term, Outcome outcome, long askedNanos) {
-        term.underWay = false;
+        if (!underWay.remove(pin)) {
+            return;
+        }
         switch (outcome.kind()) {
             // What was found to be missing was computed again by the same call, and is kept as long as any other.
             case ACCEPTED, CLIPPED, MISSING -> mayLast(pin, term.traits(), 0);
@@ -155,6 +169,7 @@ final class Renewals<P> {
             case REJECTED, NOT_SENT -> {}
         }
         if (!term.needed) {
+            then.settled(pin);
             return;
         }
         switch (outcome.kind()) {
@@ -162,7 +177,9 @@ final class Renewals<P> {
                 term.sureUntilNanos = askedNanos + term.traits().endsAfter().toNanos();
                 term.nextNanos = askedNanos + term.traits().renewedEvery().toNanos();
                 term.trouble = "";
-                then.renewed(pin);
+                if (nowNanos < term.sureUntilNanos) {
+                    then.renewed(pin);
+                }
             }
             case NOT_SENT, DEFERRED -> {
                 term.nextNanos = nowNanos + SECOND;

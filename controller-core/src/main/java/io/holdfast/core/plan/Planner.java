@@ -483,7 +483,14 @@ public final class Planner {
     }
 
     private long cost(long block) {
-        return (cache.tree().unpinnedBlocks(block) + means.traits().blocksBeside()) * cache.blockTokens();
+        return (cache.tree().unpinnedBlocks(block) + beside(block)) * cache.blockTokens();
+    }
+
+    /** A hold that joins a pin takes nothing beside it. */
+    private int beside(long block) {
+        boolean joins =
+                wishes.holds().stream().anyMatch(hold -> hold.state() == HoldState.HELD && hold.lastBlock() == block);
+        return joins ? 0 : means.traits().blocksBeside();
     }
 
     /** Returns the holds to release so that what stays fits the hard bound; none while that is unknown. */

@@ -37,6 +37,17 @@ final class ForeignPinsTest {
         }
     }
 
+    /** Two prompts on their own, and a call of ours between them. */
+    @Test
+    void looksThatNobodyTakes_endARiseAllTheSame() {
+        look(0, 0, 0, 0, ALWAYS_QUIET, 0);
+        look(0, 0, 1_936, 0, ALWAYS_QUIET, SECOND);
+        look(1, 0, 1_936, 0, 2 * SECOND, SECOND + 1);
+        readings(0, 0, 1_936, 1, 0, 2 * SECOND, 7 * SECOND);
+        readings(0, 0, 1_936, 2, 0, 2 * SECOND, 8 * SECOND);
+        assertThat(pins.tokens(8 * SECOND)).isZero();
+    }
+
     /** What is believed is what every look showed. */
     @Test
     void riseThatGoesAgain_isBelievedAsFarAsItStayed() {
