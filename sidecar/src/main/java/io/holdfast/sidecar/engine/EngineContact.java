@@ -312,15 +312,6 @@ public final class EngineContact implements AutoCloseable {
         return services.timer();
     }
 
-    /** The family's name as people write it. */
-    public String family() {
-        return switch (type) {
-            case SGLANG -> "SGLang";
-            case VLLM -> "vLLM";
-            case TENSORRT_LLM -> "TensorRT-LLM";
-        };
-    }
-
     public Optional<String> version() {
         return Optional.of(EngineJson.read(text(type == EngineType.SGLANG ? answers.info() : answers.version()))
                         .path("version")
