@@ -10,8 +10,6 @@ import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.backend.Outcome.Kind;
 import io.holdfast.core.backend.PinCommand;
 import io.holdfast.http.EngineHttp;
-import io.holdfast.http.MetricsText;
-import io.holdfast.http.Reply;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -50,7 +48,6 @@ public final class NixlLeaseBackend implements Backend {
     private static final Duration LONGEST_CALM = Duration.ofMinutes(1);
 
     private static final String LEASES = "do_remote_decode";
-    private static final String METRICS = "/metrics";
     /** Beginning of the names of NIXL's metrics, which an engine has from its start. */
     private static final String SIGN = "vllm:nixl_";
 
@@ -65,6 +62,8 @@ public final class NixlLeaseBackend implements Backend {
     private final CompletionSender sender;
     private final ScheduledExecutorService timer;
     private final Duration lease;
+    /** Made once, since every pin asks for them at each tick. */
+    private final BackendTraits traits;
 
     /**
      * Speaks to one engine.
@@ -77,6 +76,7 @@ public final class NixlLeaseBackend implements Backend {
         this.sender = new CompletionSender(http);
         this.timer = timer;
         this.lease = lease;
+        this.traits = traits(lease);
     }
 
     /** Returns the traits of pins by leases of this length. */
@@ -94,7 +94,7 @@ public final class NixlLeaseBackend implements Backend {
 
     @Override
     public BackendTraits traits() {
-        return traits(lease);
+        return traits;
     }
 
     /**
@@ -146,12 +146,10 @@ public final class NixlLeaseBackend implements Backend {
     /** Goes on with whether metrics of NIXL's show, where the engine caches prefixes at all, in one cache. */
     private static CompletionStage<Capabilities> signs(
             EngineHttp http, ScheduledExecutorService timer, Function<Boolean, CompletionStage<Capabilities>> then) {
-        return PrefixCaching.ask(http, timer)
-                .thenCompose(can -> can.canPin()
-                        ? http.get(METRICS)
-                                .thenCompose(reply -> then.apply(reply instanceof Reply.Answer answer
-                                        && MetricsText.parse(answer.body()).has(SIGN)))
-                        : CompletableFuture.completedFuture(can));
+        return PrefixCaching.find(http, timer)
+                .thenCompose(found -> found.can().canPin()
+                        ? then.apply(found.page().has(SIGN))
+                        : CompletableFuture.completedFuture(found.can()));
     }
 
     private static String cost(String time, String mend) {

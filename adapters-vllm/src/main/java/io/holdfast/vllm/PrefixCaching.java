@@ -20,25 +20,42 @@ public final class PrefixCaching {
     private PrefixCaching() {}
 
     /**
+     * Answer to the question.
+     *
+     * @param page that it was read from; empty where there was none
+     */
+    record Found(Capabilities can, MetricsText page) {
+        private static Found no(String why) {
+            return new Found(new Capabilities(false, why), MetricsText.parse(""));
+        }
+    }
+
+    /**
      * Asks a vLLM engine until it says something: one that starts has said nothing about what it can do.
      *
      * @param timer paces the questions; once it is shut down, silence is taken for a no
      */
     public static CompletionStage<Capabilities> ask(EngineHttp http, ScheduledExecutorService timer) {
-        return ask(http, timer, METRICS, ".", page -> judge(page.samples(CONFIG)));
+        return find(http, timer).thenApply(Found::can);
+    }
+
+    /** Asks as {@link #ask} does, and returns the page with the answer for whoever looks for more on it. */
+    static CompletionStage<Found> find(EngineHttp http, ScheduledExecutorService timer) {
+        return find(http, timer, METRICS, ".", page -> judge(page.samples(CONFIG)));
     }
 
     /** Asks a TensorRT-LLM engine in the same way. */
     public static CompletionStage<Capabilities> askTensorRt(EngineHttp http, ScheduledExecutorService timer) {
-        return ask(
-                http,
-                timer,
-                TensorRtReadings.PATH,
-                ": start it with " + TensorRtReadings.FLAGS + ".",
-                PrefixCaching::judgeTensorRt);
+        return find(
+                        http,
+                        timer,
+                        TensorRtReadings.PATH,
+                        ": start it with " + TensorRtReadings.FLAGS + ".",
+                        PrefixCaching::judgeTensorRt)
+                .thenApply(Found::can);
     }
 
-    private static CompletionStage<Capabilities> ask(
+    private static CompletionStage<Found> find(
             EngineHttp http,
             ScheduledExecutorService timer,
             String route,
@@ -49,7 +66,7 @@ public final class PrefixCaching {
                         () -> http.get(route)
                                 .thenApply(reply -> new ProbeLoop.Attempt<>(
                                         silence(reply, route), () -> judge(reply, route, mend, judge))),
-                        why -> new Capabilities(false, why))
+                        Found::no)
                 .answer();
     }
 
@@ -63,18 +80,18 @@ public final class PrefixCaching {
         };
     }
 
-    private static Capabilities judge(
-            Reply reply, String route, String mend, Function<MetricsText, Capabilities> judge) {
+    private static Found judge(Reply reply, String route, String mend, Function<MetricsText, Capabilities> judge) {
         return switch (reply) {
-            case Reply.NoAnswer lost -> new Capabilities(false, lost.why());
-            case Reply.Answer answer when answer.wantsKey() -> new Capabilities(false, answer.wantedKey(route));
+            case Reply.NoAnswer lost -> Found.no(lost.why());
+            case Reply.Answer answer when answer.wantsKey() -> Found.no(answer.wantedKey(route));
             case Reply.Answer answer
             when answer.status() != 200 ->
-                new Capabilities(
-                        false,
-                        "The engine answered " + route + " with HTTP " + answer.status()
-                                + ", so that it is not known whether it caches prefixes" + mend);
-            case Reply.Answer answer -> judge.apply(MetricsText.parse(answer.body()));
+                Found.no("The engine answered " + route + " with HTTP " + answer.status()
+                        + ", so that it is not known whether it caches prefixes" + mend);
+            case Reply.Answer answer -> {
+                MetricsText page = MetricsText.parse(answer.body());
+                yield new Found(judge.apply(page), page);
+            }
         };
     }
 

@@ -8,7 +8,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
-/** Says that a TensorRT-LLM engine has no settled route by which it would tell which tokens it makes of a prompt. */
+/** Refuses, since a TensorRT-LLM has no settled route that would tell which tokens it makes of a prompt. */
 public final class TensorRtRenderer implements PromptRenderer {
     private static final RenderedPrompt NONE = new RenderedPrompt.Refused(
             Cause.ENGINE_CANNOT,

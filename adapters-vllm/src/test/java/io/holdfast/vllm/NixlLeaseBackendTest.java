@@ -174,6 +174,7 @@ class NixlLeaseBackendTest {
     @Test
     void look_leasesNothing() {
         assertThat(look().canPin()).isTrue();
+        assertThat(engine.asked()).as("the page shows all").containsExactly("GET " + METRICS);
         assertThat(look().why()).startsWith("The engine runs NIXL, which holds for a lease at a time");
         engine.answers(METRICS, 200, ONE_CACHE);
         assertThat(look().canPin()).isFalse();

@@ -120,7 +120,10 @@ class BadInputTest {
                 "loadtest run --engine http://127.0.0.1:1 --hold session --connector-secret-env PATH|is for --hold"
                         + " vllm-connector or release; leave it out.",
                 "loadtest run --engine http://127.0.0.1:1 --hold nixl-lease --nixl-lease-seconds 0|--nixl-lease-seconds"
-                        + " is 0; write",
+                        + " is 0; write the engine's kv_lease_duration, 15 to 600.",
+                "loadtest run --engine http://127.0.0.1:1 --hold nixl-lease --nixl-lease-seconds 601|is 601; write",
+                "loadtest run --engine http://127.0.0.1:1 --hold session --nixl-lease-seconds 30|--nixl-lease-seconds"
+                        + " is for --hold nixl-lease, and this is session; leave it out.",
                 "loadtest run --engine http://127.0.0.1:1 --hold release --held-tokens 0|--held-tokens is 0; write 1"
                         + " or",
                 "loadtest run --engine http://127.0.0.1:1 --hold session --held-tokens 9|--held-tokens is for --hold"

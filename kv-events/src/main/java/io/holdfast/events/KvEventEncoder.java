@@ -262,7 +262,7 @@ public final class KvEventEncoder {
         return this;
     }
 
-    /** SGLang's hashes are signed numbers, and TensorRT-LLM's; vLLM's are unsigned: the same 64 bits look different on the wire. */
+    /** Writes the 64 bits as a signed number, as SGLang and TensorRT-LLM do, or as an unsigned one, as vLLM does. */
     private void hash(long hash) throws IOException {
         if (hash < 0 && dialect.vllm()) {
             ByteBuffer.wrap(unsigned).putLong(1, hash);

@@ -5,6 +5,7 @@ import io.holdfast.app.cli.ServerAddress;
 import io.holdfast.app.cli.SglangOptions;
 import io.holdfast.loadtest.journal.ArmPlan;
 import io.holdfast.loadtest.session.ArmCommands;
+import io.holdfast.sidecar.config.EngineConfig;
 import java.net.URI;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -13,6 +14,11 @@ import picocli.CommandLine.Option;
 
 /** What pinned legs do that baseline legs do not. */
 public final class ArmOptions {
+    /** The leases that a sidecar takes as well, in seconds. */
+    private static final int SHORTEST_LEASE = 15;
+
+    private static final int LONGEST_LEASE = 600;
+
     /** The arms that have a name. */
     private enum Hold {
         SESSION,
@@ -55,9 +61,8 @@ public final class ArmOptions {
     @Option(
             names = "--nixl-lease-seconds",
             paramLabel = "N",
-            defaultValue = "30",
-            description = "With --hold nixl-lease: the engine's kv_lease_duration (default: ${DEFAULT-VALUE}).")
-    private int nixlLeaseSeconds;
+            description = "With --hold nixl-lease: the engine's kv_lease_duration (default: 30).")
+    private @Nullable Integer nixlLeaseSeconds;
 
     @Option(
             names = "--held-tokens",
@@ -125,10 +130,8 @@ public final class ArmOptions {
             return another ? new ArmPlan.AnotherServer() : new ArmPlan.Commands(claimsHold);
         }
         Hold chosen = chosen();
-        if (heldTokens != null && chosen != Hold.RELEASE) {
-            throw new CommandException("--held-tokens is for --hold release, and this is " + SglangOptions.name(chosen)
-                    + "; leave it out.");
-        }
+        check("--held-tokens", heldTokens, Hold.RELEASE, chosen);
+        check("--nixl-lease-seconds", nixlLeaseSeconds, Hold.NIXL_LEASE, chosen);
         commands.checkSecret(chosen == Hold.VLLM_CONNECTOR, chosen == Hold.RELEASE);
         boolean beside = chosen == Hold.SIDECAR || chosen == Hold.AUTOMATIC;
         if (!beside && (sidecar != null || engineId != null)) {
@@ -143,6 +146,14 @@ public final class ArmOptions {
             case SESSION, PIN_ROUTE, PIN_TOLD, EVERYTHING, VLLM_CONNECTOR, STREAMING_SESSION, NONE ->
                 new ArmPlan.ByEngine(ArmPlan.Means.valueOf(chosen.name()));
         };
+    }
+
+    /** Refuses an option of one arm with another one. */
+    private static void check(String option, @Nullable Integer value, Hold its, Hold chosen) {
+        if (value != null && chosen != its) {
+            throw new CommandException(option + " is for --hold " + SglangOptions.name(its) + ", and this is "
+                    + SglangOptions.name(chosen) + "; leave it out.");
+        }
     }
 
     private Hold chosen() {
@@ -166,11 +177,12 @@ public final class ArmOptions {
     }
 
     private ArmPlan nixlLease() {
-        if (nixlLeaseSeconds < 1) {
-            throw new CommandException("--nixl-lease-seconds is " + nixlLeaseSeconds
-                    + "; write the engine's kv_lease_duration, 1 or more.");
+        int seconds = nixlLeaseSeconds == null ? (int) EngineConfig.NIXL_LEASE.toSeconds() : nixlLeaseSeconds;
+        if (seconds < SHORTEST_LEASE || seconds > LONGEST_LEASE) {
+            throw new CommandException("--nixl-lease-seconds is " + seconds + "; write the engine's kv_lease_duration, "
+                    + SHORTEST_LEASE + " to " + LONGEST_LEASE + ".");
         }
-        return new ArmPlan.NixlLease(nixlLeaseSeconds);
+        return new ArmPlan.NixlLease(seconds);
     }
 
     private ArmPlan release() {

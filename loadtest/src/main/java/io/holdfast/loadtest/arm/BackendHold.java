@@ -61,7 +61,11 @@ final class BackendHold implements ArmSwitch {
     private final List<String> pinned = new ArrayList<>();
     private final List<RequestRecord> sent = new ArrayList<>();
     private Optional<Backend> found = Optional.empty();
-    private long pinnedAt;
+    /** Start of the first pin of the leg, from which the engine may count its time. */
+    private long firstPinAt;
+    /** End of the last pin of the leg, from which it may count as well. */
+    private long lastPinAt;
+
     private long attempts;
     private int page = 1;
 
@@ -77,7 +81,11 @@ final class BackendHold implements ArmSwitch {
         record Finished(ArmPlan.Release plan) implements Subject {}
     }
 
-    /** @param ways of which the first is taken that the engine has */
+    /**
+     * Prepares nothing and holds nothing yet.
+     *
+     * @param ways of which the first is taken that the engine has
+     */
     BackendHold(EngineUnderTest engine, RunClock clock, List<Way> ways, Subject subject) {
         this.engine = engine;
         this.clock = clock;
@@ -177,21 +185,21 @@ final class BackendHold implements ArmSwitch {
     /** @param through whether the pins stay through the load */
     private Held hold(Prefixes prefixes, boolean through) {
         // One that an earlier leg could not unpin takes cache from this one.
-        unpin(List.copyOf(pinned));
+        Optional<String> problem = pinned.isEmpty() ? Optional.empty() : letGo();
         List<int[]> texts = texts(prefixes);
         int blocks = texts.stream().mapToInt(text -> text.length / page).sum();
-        Optional<String> problem = Optional.empty();
-        if (subject instanceof Subject.Finished) {
+        if (problem.isEmpty() && subject instanceof Subject.Finished) {
             // Who is done has used its context before, and some ways hold only what is in the cache.
             problem = texts.stream()
                     .map(text -> send(new LoadRequest(Role.PRIME, 0, text, 1)))
                     .flatMap(Optional::stream)
                     .findFirst();
         }
+        firstPinAt = clock.nanos();
         if (problem.isEmpty()) {
             problem = through || traits().releasable() ? pin(texts) : send(prefixes.probed());
         }
-        pinnedAt = clock.nanos();
+        lastPinAt = clock.nanos();
         if (problem.isEmpty() && traits().releasable()) {
             problem = unpin(through ? neverMade(texts.size()) : List.copyOf(pinned));
         }
@@ -297,31 +305,35 @@ final class BackendHold implements ArmSwitch {
                 .toList();
     }
 
+    /** Unpins all that it can, and returns the first reason why one may still be pinned. */
     private Optional<String> unpin(List<String> handles) {
+        List<String> problems = new ArrayList<>();
         for (String handle : handles) {
             Outcome outcome = answer(backend().unpin(List.of(handle)));
             switch (outcome.kind()) {
                 case ACCEPTED, MISSING, CLIPPED -> pinned.remove(handle);
-                case DEFERRED, REJECTED, NOT_SENT -> {
-                    return Optional.of(outcome.reason());
-                }
+                case DEFERRED, REJECTED, NOT_SENT -> problems.add(outcome.reason());
             }
         }
-        return Optional.empty();
+        return problems.stream().findFirst();
+    }
+
+    /** Unpins whatever may be pinned, or what never was, or waits until it has run out where no call takes it back. */
+    private Optional<String> letGo() {
+        if (traits().onlyRunsOut()) {
+            clock.sleepUntil(lastPinAt + traits().endsAfter().plus(LAPSE).toNanos());
+            pinned.clear();
+            return Optional.empty();
+        }
+        return unpin(pinned.isEmpty() ? neverMade(1) : List.copyOf(pinned));
     }
 
     @Override
     public ReleaseReceipt release(HoldReceipt step) {
         boolean sham = step.kind() == HoldReceipt.Kind.SHAM;
         Duration lasts = traits().endsAfter();
-        boolean ranOut = traits().endsInTime() && clock.nanos() - pinnedAt > lasts.toNanos();
-        Optional<String> problem = Optional.empty();
-        if (traits().onlyRunsOut()) {
-            clock.sleepUntil(pinnedAt + lasts.plus(LAPSE).toNanos());
-            pinned.clear();
-        } else {
-            problem = unpin(pinned.isEmpty() ? neverMade(1) : List.copyOf(pinned));
-        }
+        boolean ranOut = traits().endsInTime() && clock.nanos() - firstPinAt > lasts.toNanos();
+        Optional<String> problem = letGo();
         if (ranOut && sham == subject instanceof Subject.Finished) {
             return ReleaseReceipt.lost("the leg took longer than the " + lasts.toSeconds() + " s that a pin lasts");
         }

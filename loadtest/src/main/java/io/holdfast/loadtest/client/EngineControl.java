@@ -61,6 +61,7 @@ final class EngineControl implements AutoCloseable {
     private final Consumer<String> waiting;
     private final Supplier<Optional<String>> ended;
     private final ControlHttp http;
+    private final EngineSelf self;
     private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(
             Thread.ofPlatform().daemon().name("ways").factory());
     private Optional<EngineHttp> ways = Optional.empty();
@@ -85,6 +86,7 @@ final class EngineControl implements AutoCloseable {
         this.clock = clock;
         this.waiting = waiting;
         this.http = new ControlHttp(engine, settings.headers(), settings.ca(), LIMIT);
+        this.self = new EngineSelf(engine, http, clock);
     }
 
     /**
@@ -397,7 +399,7 @@ final class EngineControl implements AutoCloseable {
 
     /** Returns what the engine reports about itself. */
     EngineSelf self() {
-        return new EngineSelf(engine, http, clock);
+        return self;
     }
 
     @Override

@@ -70,6 +70,11 @@ final class EngineControls implements AutoCloseable {
         return signs;
     }
 
+    /** Forgets of which family they are. */
+    void forget() {
+        engines.values().forEach(engine -> engine.self().forget());
+    }
+
     @Override
     public void close() {
         engines.values().forEach(EngineControl::close);

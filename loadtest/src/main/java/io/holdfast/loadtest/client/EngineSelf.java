@@ -30,8 +30,9 @@ import java.util.TreeMap;
  * Reports of an engine about itself, each requested when it is asked for. The adapters of its family read the answers;
  * an engine of another family is known by nothing.
  */
-record EngineSelf(URI engine, ControlHttp http, RunClock clock) {
+final class EngineSelf {
     private static final String METRICS = "/metrics";
+    private static final int NOT_FOUND = 404;
 
     /** Arguments of an engine, and labels of a vLLM's cache, without which a number cannot be compared with another. */
     private static final List<String> FLAGS = List.of(
@@ -63,6 +64,23 @@ record EngineSelf(URI engine, ControlHttp http, RunClock clock) {
             "speculative_algorithm",
             "tp_size");
 
+    private final URI engine;
+    private final ControlHttp http;
+    private final RunClock clock;
+    /** Route of the page of metrics; absent until it is known whether the engine is a TensorRT-LLM. */
+    private volatile Optional<String> metricsRoute = Optional.empty();
+
+    EngineSelf(URI engine, ControlHttp http, RunClock clock) {
+        this.engine = engine;
+        this.http = http;
+        this.clock = clock;
+    }
+
+    /** Forgets of which family the engine is, since another one may be started in its place. */
+    void forget() {
+        metricsRoute = Optional.empty();
+    }
+
     EngineFacts facts() {
         Optional<ServerInfo> sglang = info().filter(ServerInfo::isSglang);
         if (sglang.isPresent()) {
@@ -74,8 +92,9 @@ record EngineSelf(URI engine, ControlHttp http, RunClock clock) {
                     count(sizes.largestAcceptedTokens().number()),
                     sglang.get().text("version"));
         }
-        if (isTensorRt()) {
-            EngineReadings sizes = TensorRtReadings.of(page(), clock.nanos());
+        MetricsText metrics = page();
+        if (metricsRoute.filter(TensorRtReadings.PATH::equals).isPresent()) {
+            EngineReadings sizes = TensorRtReadings.of(metrics, clock.nanos());
             return facts(
                     Family.TENSORRT_LLM,
                     count(sizes.blockTokens().number()),
@@ -83,12 +102,24 @@ record EngineSelf(URI engine, ControlHttp http, RunClock clock) {
                     OptionalLong.empty(),
                     version());
         }
-        MetricsText metrics = page();
         return VllmReadings.isOf(metrics) ? vllm(metrics) : EngineFacts.unknown();
     }
 
-    private boolean isTensorRt() {
-        return TensorRtReadings.isOf(ListedModel.first(text(ListedModel.PATH)));
+    /**
+     * Returns the route of the page of metrics; absent where the engine may be a TensorRT-LLM, whose {@code /metrics}
+     * takes from whoever else wants it what it gives.
+     */
+    private Optional<String> metricsRoute() {
+        if (metricsRoute.isEmpty()) {
+            metricsRoute = asked(ListedModel.PATH)
+                    .filter(models -> models.isOk() || models.status() == NOT_FOUND)
+                    .map(models ->
+                            TensorRtReadings.isOf(ListedModel.first(models.text())) ? TensorRtReadings.PATH : METRICS)
+                    .or(() -> info().filter(info ->
+                                    info.isSglang() || info.value("vllm_config").isPresent())
+                            .map(info -> METRICS));
+        }
+        return metricsRoute;
     }
 
     private String version() {
@@ -157,10 +188,9 @@ record EngineSelf(URI engine, ControlHttp http, RunClock clock) {
         return flags;
     }
 
-    /** Returns the page of metrics; empty where the engine has none. */
+    /** Returns the page of metrics; empty where the engine has none, or does not yet tell of which family it is. */
     String metrics() {
-        // What a TensorRT-LLM gives at the usual route is gone for whoever else wants it.
-        return text(isTensorRt() ? TensorRtReadings.PATH : METRICS);
+        return metricsRoute().map(this::text).orElse("");
     }
 
     /** Returns signs of the process that answers now; all families count the tokens of their prompts. */
@@ -195,11 +225,14 @@ record EngineSelf(URI engine, ControlHttp http, RunClock clock) {
 
     /** Returns the body of an answer; empty where the engine does not give one. */
     private String text(String path) {
+        return asked(path).filter(Answer::isOk).map(Answer::text).orElse("");
+    }
+
+    private Optional<Answer> asked(String path) {
         try {
-            Answer answer = http.get(path);
-            return answer.isOk() ? answer.text() : "";
+            return Optional.of(http.get(path));
         } catch (IOException e) {
-            return "";
+            return Optional.empty();
         }
     }
 }

@@ -216,7 +216,15 @@ public final class HttpEngine implements EngineUnderTest {
     @Override
     public void beginLife() {
         unit.restart();
+        forget();
         control.awaitReady(unit.givesFreshLives());
+    }
+
+    /** Forgets of which family the server is: what was started in its place may be of another. */
+    private void forget() {
+        control.self().forget();
+        engines.forget();
+        whole.ifPresent(HttpEngine::forget);
     }
 
     @Override
@@ -228,6 +236,7 @@ public final class HttpEngine implements EngineUnderTest {
     public void beginLeg(Arm arm) {
         if (unit.givesFreshLegs()) {
             unit.restart(arm);
+            forget();
             control.awaitReady(true);
         }
     }

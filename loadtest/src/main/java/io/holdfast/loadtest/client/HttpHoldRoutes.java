@@ -33,7 +33,11 @@ final class HttpHoldRoutes implements HoldRoutes {
     private final RunClock clock;
     private final Function<Way, Backend> ways;
 
-    /** @param ways makes the sidecar's ways to hold */
+    /**
+     * Speaks to one engine.
+     *
+     * @param ways makes the sidecar's ways to hold
+     */
     HttpHoldRoutes(URI engine, ControlHttp http, RunClock clock, Function<Way, Backend> ways) {
         this.ways = ways;
         this.engine = engine;

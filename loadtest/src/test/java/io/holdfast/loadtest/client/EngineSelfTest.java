@@ -80,6 +80,41 @@ final class EngineSelfTest {
         assertThat(asked(EngineSelf::events)).as("a vLLM never tells").isEmpty();
     }
 
+    /** Its {@code /metrics} takes from others what it gives, so nobody asks that, however the list of models fails. */
+    @Test
+    void tensorRt_isNeverAskedForMetricsAtTheUsualRoute() {
+        engine.serverInfo = "{\"disaggregated_params\":null}";
+        engine.models = StubEngine.status(401, "");
+        engine.answers =
+                body -> StubEngine.status(200, "trtllm_kv_cache_max_blocks 80\ntrtllm_kv_cache_tokens_per_block 32\n");
+        try (EngineControl control =
+                new EngineControl(engine.uri(), HttpSettings.defaults(), RunClock.system(), told -> {})) {
+            assertThat(control.self().metrics())
+                    .as("nobody knows yet what it is")
+                    .isEmpty();
+            engine.models = StubEngine.status(200, "{\"data\":[{\"id\":\"m\",\"owned_by\":\"tensorrt_llm\"}]}");
+            assertThat(control.self().facts().family()).isEqualTo(Family.TENSORRT_LLM);
+            engine.models = StubEngine.status(503, "");
+            assertThat(control.self().metrics()).as("remembered").startsWith("trtllm_");
+        }
+        assertThat(engine.paths).contains("GET /prometheus/metrics").doesNotContain("GET /metrics");
+        assertThat(engine.paths).filteredOn("GET /v1/models"::equals).hasSize(2);
+    }
+
+    @Test
+    void otherServerInItsPlace_isAskedAnewOfWhichFamilyItIs() {
+        engine.serverInfo = "{}";
+        engine.metrics = StubEngine.status(200, "vllm:x 1");
+        engine.answers = body -> StubEngine.status(200, "trtllm_x 1");
+        try (EngineControl control =
+                new EngineControl(engine.uri(), HttpSettings.defaults(), RunClock.system(), told -> {})) {
+            assertThat(control.self().metrics()).isEqualTo("vllm:x 1");
+            engine.models = StubEngine.status(200, "{\"data\":[{\"id\":\"m\",\"owned_by\":\"tensorrt_llm\"}]}");
+            control.self().forget();
+            assertThat(control.self().metrics()).isEqualTo("trtllm_x 1");
+        }
+    }
+
     @Test
     void stranger_isKnownByNothing() {
         engine.serverInfo = "<html>welcome</html>";

@@ -72,17 +72,36 @@ public final class EngineContact implements AutoCloseable {
 
     /** Answers of the routes by which engines report what they are. */
     private record Answers(Reply info, Reply version, Reply metrics, Reply models) {
+        private static final Reply UNASKED = new Reply.NoAnswer("The metrics were not asked for.", false);
+
         static Answers ask(EngineHttp http, Optional<EngineType> told) {
             CompletableFuture<Reply> info = http.get(INFO).toCompletableFuture();
             CompletableFuture<Reply> version = http.get(VERSION).toCompletableFuture();
             CompletableFuture<Reply> models = http.get(MODELS).toCompletableFuture();
-            CompletableFuture<Reply> metrics = models.thenCompose(listed -> http.get(
-                    metricsRoute(told.orElse(isTensorRt(listed) ? EngineType.TENSORRT_LLM : EngineType.VLLM))));
             Reply described = info.join();
-            if (described instanceof Reply.Answer answer && answer.status() == 404) {
+            if (is(404, described)) {
                 described = http.get("/get_server_info").toCompletableFuture().join();
             }
-            return new Answers(described, version.join(), metrics.join(), models.join());
+            Answers answers = new Answers(described, version.join(), UNASKED, models.join());
+            if (told.isEmpty() && answers.maybeTensorRt()) {
+                return answers;
+            }
+            EngineType type = told.orElse(isTensorRt(answers.models()) ? EngineType.TENSORRT_LLM : EngineType.VLLM);
+            Reply metrics = http.get(metricsRoute(type)).toCompletableFuture().join();
+            return new Answers(described, answers.version(), metrics, answers.models());
+        }
+
+        /**
+         * Returns true if nothing tells a TensorRT-LLM from another engine. It has a list of models, which may fail;
+         * and it answers {@code /server_info} without a key, in words that are neither SGLang's nor vLLM's.
+         */
+        boolean maybeTensorRt() {
+            return !is(200, models)
+                    && !is(404, models)
+                    && !is(404, info)
+                    && !(info instanceof Reply.Answer answer && answer.wantsKey())
+                    && !isSglang(info)
+                    && !isVllm(info);
         }
 
         List<Reply.Answer> given() {
@@ -150,6 +169,18 @@ public final class EngineContact implements AutoCloseable {
         return TensorRtReadings.isOf(ListedModel.first(text(models)));
     }
 
+    private static boolean isSglang(Reply info) {
+        return ServerInfo.parse(text(info)).filter(ServerInfo::isSglang).isPresent();
+    }
+
+    private static boolean isVllm(Reply info) {
+        return EngineJson.read(text(info)).has("vllm_config");
+    }
+
+    private static boolean is(int status, Reply reply) {
+        return reply instanceof Reply.Answer answer && answer.status() == status;
+    }
+
     private static Map<String, String> headers(EngineConfig config) {
         if (config.apiKeyEnv().isEmpty()) {
             return Map.of();
@@ -186,9 +217,15 @@ public final class EngineContact implements AutoCloseable {
                 .filter(Reply.Answer::wantsKey)
                 .findFirst()
                 .map(refusal -> withoutKey(target, refusal.status()))
-                .orElseGet(() -> new SidecarException("What answers at " + target.url()
-                        + " is neither SGLang nor vLLM nor TensorRT-LLM as far as /server_info, /version, /v1/models"
-                        + " and /metrics tell; if it is one all the same, say which with --type."));
+                .orElseGet(() -> new SidecarException(
+                        answers.maybeTensorRt()
+                                ? "What answers at " + target.url()
+                                        + " gave no list of models, without which it may be a TensorRT-LLM: ask again"
+                                        + " when /v1/models answers, or say what it is with --type."
+                                : "What answers at " + target.url()
+                                        + " is neither SGLang nor vLLM nor TensorRT-LLM as far as /server_info,"
+                                        + " /version, /v1/models and /metrics tell; if it is one all the same, say"
+                                        + " which with --type."));
     }
 
     private static SidecarException withoutKey(EngineTarget target, int status) {
@@ -203,13 +240,15 @@ public final class EngineContact implements AutoCloseable {
         if (isTensorRt(answers.models())) {
             return Optional.of(EngineType.TENSORRT_LLM);
         }
-        Optional<ServerInfo> info = ServerInfo.parse(text(answers.info()));
+        if (answers.maybeTensorRt()) {
+            return Optional.empty();
+        }
         MetricsText metrics = MetricsText.parse(text(answers.metrics()));
-        if (SglangReadings.isOf(metrics) || info.filter(ServerInfo::isSglang).isPresent()) {
+        if (SglangReadings.isOf(metrics) || isSglang(answers.info())) {
             return Optional.of(EngineType.SGLANG);
         }
         if (VllmReadings.isOf(metrics)
-                || EngineJson.read(text(answers.info())).has("vllm_config")
+                || isVllm(answers.info())
                 || EngineJson.read(text(answers.version())).has("version")) {
             return Optional.of(EngineType.VLLM);
         }
@@ -271,15 +310,6 @@ public final class EngineContact implements AutoCloseable {
 
     public ScheduledExecutorService timer() {
         return services.timer();
-    }
-
-    /** The family's name as people write it. */
-    public String family() {
-        return switch (type) {
-            case SGLANG -> "SGLang";
-            case VLLM -> "vLLM";
-            case TENSORRT_LLM -> "TensorRT-LLM";
-        };
     }
 
     public Optional<String> version() {

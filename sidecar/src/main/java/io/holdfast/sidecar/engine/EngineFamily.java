@@ -64,29 +64,31 @@ public interface EngineFamily {
      * One of the backends: what it is, for whoever has no engine to make one for, and how it is made for one.
      *
      * @param traits those of every one that is made with the configuration's defaults
-     * @param look finds out whether it would work and holds nothing for that, where it is taken by its name alone
+     * @param byName whether it is never chosen, and taken where the configuration names it
+     * @param look finds out whether it would work, in a way that does the engine no harm where nobody wants it
      */
     record BackendKind(
             BackendTraits traits,
             Function<BackendParts, Backend> make,
-            Optional<Function<BackendParts, CompletionStage<Capabilities>>> look) {
+            boolean byName,
+            Function<BackendParts, CompletionStage<Capabilities>> look) {
         /** One of those that are chosen among. */
         BackendKind(BackendTraits traits, Function<BackendParts, Backend> make) {
-            this(traits, make, Optional.empty());
+            this(traits, make, false);
+        }
+
+        /** One whose probe does no harm. */
+        BackendKind(BackendTraits traits, Function<BackendParts, Backend> make, boolean byName) {
+            this(traits, make, byName, parts -> make.apply(parts).probe());
         }
 
         Backend of(BackendParts parts) {
             return make.apply(parts);
         }
 
-        /** Returns true if it is never chosen, and taken where the configuration names it. */
-        boolean byName() {
-            return look.isPresent();
-        }
-
-        /** Asks whether it works, in a way that does the engine no harm where nobody wants it. */
+        /** Asks whether it works. */
         CompletionStage<Capabilities> ask(BackendParts parts) {
-            return look.map(it -> it.apply(parts)).orElseGet(() -> of(parts).probe());
+            return look.apply(parts);
         }
     }
 

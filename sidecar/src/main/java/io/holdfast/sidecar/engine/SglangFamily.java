@@ -1,6 +1,5 @@
 package io.holdfast.sidecar.engine;
 
-import io.holdfast.core.backend.Backend;
 import io.holdfast.core.backend.KeepWarmBackend;
 import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.backend.PrefixSender;
@@ -63,8 +62,8 @@ final class SglangFamily implements EngineFamily {
                 StreamingSessionBackend.NAME,
                 new BackendKind(
                         StreamingSessionBackend.TRAITS,
-                        SglangFamily::streaming,
-                        Optional.of(parts -> streaming(parts).probe())));
+                        parts -> new StreamingSessionBackend(parts.http(), parts.timer(), parts.random()),
+                        true));
         backends.put(
                 KeepWarmBackend.NAME,
                 new BackendKind(
@@ -73,10 +72,6 @@ final class SglangFamily implements EngineFamily {
                                 new GenerateSender(parts.http()),
                                 () -> PrefixCaching.ask(parts.http(), parts.timer()))));
         return backends;
-    }
-
-    private static Backend streaming(BackendParts parts) {
-        return new StreamingSessionBackend(parts.http(), parts.timer(), parts.random());
     }
 
     @Override

@@ -57,7 +57,8 @@ final class VllmFamily implements EngineFamily {
                         NixlLeaseBackend.traits(EngineConfig.NIXL_LEASE),
                         parts -> new NixlLeaseBackend(
                                 parts.http(), parts.timer(), parts.config().nixlLease()),
-                        Optional.of(parts -> NixlLeaseBackend.look(parts.http(), parts.timer()))));
+                        true,
+                        parts -> NixlLeaseBackend.look(parts.http(), parts.timer())));
         backends.put(
                 KeepWarmBackend.NAME,
                 new BackendKind(

@@ -106,9 +106,8 @@ public final class Doctor {
         asking("cache report", EngineContact.INFO, this::cacheReport);
         levers(levers);
         contact.config().kvcachedSegment().ifPresentOrElse(this::segment, this::otherSegments);
-        String name =
-                contact.family() + contact.version().map(text -> " " + text).orElse("") + " at "
-                        + contact.target().url();
+        String name = mends.family() + contact.version().map(text -> " " + text).orElse("") + " at "
+                + contact.target().url();
         return mayAsk()
                 ? new Diagnosis(name, findings, levers.chosen(), why(levers), configuration(levers))
                 : new Diagnosis(
@@ -162,15 +161,10 @@ public final class Doctor {
                 "engine",
                 contact.type() == EngineType.SGLANG ? EngineContact.INFO : EngineContact.VERSION,
                 () -> findings.add(contact.version()
-                        .map(version -> Finding.ok("engine", contact.family() + " " + version + newness(version)))
-                        .orElseGet(() -> Finding.warning(
-                                "engine", contact.family() + " of unknown version.", mends.release()))));
-        if (contact.type() == EngineType.TENSORRT_LLM) {
-            findings.add(Finding.warning(
-                    "proof",
-                    "Holdfast was never run beside a real TensorRT-LLM: it goes by the engine's source and documents.",
-                    "try it before you rely on it, with --try, and with backend: dry_run at first"));
-        }
+                        .map(version -> Finding.ok("engine", mends.family() + " " + version + newness(version)))
+                        .orElseGet(() ->
+                                Finding.warning("engine", mends.family() + " of unknown version.", mends.release()))));
+        mends.proof().ifPresent(findings::add);
         asking(
                 "model",
                 EngineContact.MODELS,
@@ -325,7 +319,7 @@ public final class Doctor {
             findings.add(Finding.missing(
                     "events",
                     (contact.eventsAssumed()
-                                    ? "Nobody publishes at " + at + ", the default of " + contact.family() + "."
+                                    ? "Nobody publishes at " + at + ", the default of " + mends.family() + "."
                                     : "Nobody answers at " + at + ".")
                             + (heard.connected() > 0
                                     ? " " + heard.connected() + " of " + heard.ranks() + " ranks do."
@@ -402,7 +396,7 @@ public final class Doctor {
                     "block hashes",
                     heard.rule().orElse("computed from tokens as by SGLang")
                             + ": holds by "
-                            + (contact.type() == EngineType.TENSORRT_LLM ? "tokens" : "text and tokens")
+                            + mends.holdsBy()
                             + " are possible"));
         } else if (heard.namedWrong() > 0) {
             findings.add(Finding.warning(
@@ -453,21 +447,13 @@ public final class Doctor {
     }
 
     private void cacheReport() {
-        if (contact.type() == EngineType.TENSORRT_LLM) {
-            findings.add(Finding.ok("cache report", "answers say how many tokens were cached, by the engine's source"));
-        } else if (contact.type() == EngineType.VLLM) {
-            findings.add(Finding.note(
-                    "cache report",
-                    "only with --enable-prompt-tokens-details answers say how many tokens were cached; vLLM does"
-                            + " not report whether it runs with it"));
-        } else if (is("enable_cache_report", "true")) {
-            findings.add(Finding.ok("cache report", "answers say how many tokens were cached"));
-        } else {
-            findings.add(Finding.warning(
-                    "cache report",
-                    "Chats and completions do not say how many tokens were cached.",
-                    "--enable-cache-report"));
-        }
+        findings.add(mends.cacheReport()
+                .orElseGet(() -> is("enable_cache_report", "true")
+                        ? Finding.ok("cache report", "answers say how many tokens were cached")
+                        : Finding.warning(
+                                "cache report",
+                                "Chats and completions do not say how many tokens were cached.",
+                                "--enable-cache-report")));
     }
 
     private void levers(Levers levers) {

@@ -101,7 +101,8 @@ public final class Observer implements AutoCloseable {
         this.contact = contact;
         this.recorder = recorder;
         this.texts = new HeadTexts(new DetokenizeRoute(contact.http()));
-        this.name = contact.family() + contact.version().map(text -> " " + text).orElse("")
+        this.name = Mends.of(contact.type()).family()
+                + contact.version().map(text -> " " + text).orElse("")
                 + contact.model().map(text -> ", " + text).orElse("") + " at "
                 + contact.target().url();
         EngineConfig config = contact.config();

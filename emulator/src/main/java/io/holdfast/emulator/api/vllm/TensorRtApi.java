@@ -122,6 +122,7 @@ public final class TensorRtApi {
                 .get("/health", context::health)
                 .get("/version", call -> call.json(200, new JsonObject().put("version", VllmInfo.version(settings))))
                 .get("/v1/models", this::models)
+                .get("/server_info", call -> call.json(200, new JsonObject().putNull("disaggregated_params")))
                 .get("/metrics", call -> call.json(200, "[]"))
                 .post("/kv_cache_events", call -> call.json(200, "[]"))
                 .get("/prometheus/metrics", call -> call.text(200, METRICS_TYPE, page()))
