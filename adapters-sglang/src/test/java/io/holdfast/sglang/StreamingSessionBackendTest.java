@@ -90,6 +90,13 @@ final class StreamingSessionBackendTest {
     }
 
     @Test
+    void pin_whoseAnswerDoesNotTellWhatWasFound_holdsNothing() {
+        engine.answers("/generate", 200, "{\"text\":\"a\",\"meta_info\":{}}");
+        assertThat(pin().kind()).isEqualTo(Kind.MISSING);
+        assertThat(engine.asked()).endsWith(closing(one));
+    }
+
+    @Test
     void pin_whoseSessionMayStillBeThere_isDeferred() {
         finds(3);
         engine.answers("/close_session", 503, "{\"message\":\"busy\"}");

@@ -24,6 +24,7 @@ import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.hold.Holds;
 import io.holdfast.core.hold.Released;
 import io.holdfast.core.index.Gap;
+import io.holdfast.core.index.Tier;
 import io.holdfast.core.pin.LedgerLine;
 import io.holdfast.core.plan.AutomaticHolds;
 import io.holdfast.core.plan.Plan;
@@ -853,6 +854,84 @@ final class ControllerTest {
         own.storedUnder(2, 36);
         own.pass(Duration.ofSeconds(1));
         assertThat(own.engine.pins).isNotEmpty();
+    }
+
+    @Test
+    void releaseOn_leavesWhatIsToBeKept_andTellsIt() {
+        harness.stored(1, 2, 3);
+        long kept = harness.hold(Duration.ofHours(1), 1, 2).id();
+        long other = harness.hold(Duration.ofHours(1), 1, 2, 3).id();
+
+        CompletableFuture<GivenBack> given = harness.controller
+                .releaseOn(new HoldRequest(new long[] {1, 2}, Duration.ofMinutes(1)), Set.of(kept))
+                .toCompletableFuture();
+        harness.settle();
+
+        assertThat(given.join().ended()).extracting(HoldView::id).containsExactly(other);
+        assertThat(given.join().wanted()).extracting(HoldView::id).containsExactly(kept);
+        assertThat(harness.holdNow(kept).state()).isEqualTo(HoldState.HELD);
+    }
+
+    @Test
+    void requesterWithoutAName_endsNobodysHolds() {
+        harness.stored(1, 2);
+        long id = harness.hold(Duration.ofHours(1), 1, 2).id();
+
+        CompletableFuture<GivenBack> all = harness.controller.releaseOf("").toCompletableFuture();
+        CompletableFuture<GivenBack> over = harness.controller
+                .over(new HoldRequest(new long[] {1, 2}, Duration.ofMinutes(1)), "")
+                .toCompletableFuture();
+        harness.settle();
+
+        assertThat(List.of(all.join(), over.join())).allSatisfy(given -> {
+            assertThat(given.ended()).isEmpty();
+            assertThat(given.wanted()).isEmpty();
+        });
+        assertThat(harness.holdNow(id).state()).isEqualTo(HoldState.HELD);
+    }
+
+    @Test
+    void holdBeyondWhatTheEngineLetsBeHeld_waits() {
+        ControllerHarness.Engine engine = new ControllerHarness.Engine();
+        engine.traits = BackendTraits.soft();
+        engine.capabilities = new Capabilities(true, "test").upTo(40);
+        ControllerHarness own = new ControllerHarness(ControllerHarness.SETTINGS, new ControllerHarness.Disk(), engine);
+        own.idle();
+        own.settle();
+        own.stored(1, 2, 3);
+        assertThat(own.ask(1, 2, 3)).isNotDone();
+        own.settle();
+        assertThat(own.holdNow(1).reason())
+                .startsWith("no room: 0 tokens are pinned, it needs 48 more, and the bound is 40:");
+    }
+
+    @Test
+    void releaseFromACacheWithOtherTiers_isNotMeasured() {
+        harness.stored(1, 2);
+        harness.batch(() ->
+                harness.controller.events().stored(ControllerHarness.chain(7).in(Tier.HOST)));
+        releasedUnmeasured("the engine keeps blocks in other tiers as well, from where they come back");
+    }
+
+    @Test
+    void releaseFromACacheThatIsKnownInPart_isNotMeasured() {
+        harness.controller.events().gap(new Gap(Gap.Cause.JOINED_LATE, 0, 17));
+        harness.stored(1, 2);
+        releasedUnmeasured("what the engine's cache has is not known exactly: ");
+    }
+
+    private void releasedUnmeasured(String why) {
+        harness.hold(Duration.ofHours(1), 1, 2);
+        CompletableFuture<GivenBack> given = harness.controller
+                .releaseOn(new HoldRequest(new long[] {1, 2}, Duration.ofMinutes(1)), Set.of())
+                .toCompletableFuture();
+        harness.settle();
+        assertThat(given.join().evictableTokens()).isEqualTo(32);
+        assertThat(harness.controller.view().released()).satisfies(told -> {
+            assertThat(told.unmeasured()).isEqualTo(1);
+            assertThat(told.foundTokens().number()).isEmpty();
+            assertThat(told.why()).startsWith(why);
+        });
     }
 
     @Test

@@ -152,6 +152,31 @@ final class PinsThatEndInTimeTest {
         assertThat(hold(11).state()).as("it joins the pin").isEqualTo(HoldState.HELD);
     }
 
+    /** The engine counts them among what cannot be evicted, and has fewer of them right after a pin. */
+    @Test
+    void blocksBesideItsPath_areNobodyElses_andMayBeMissing() {
+        engine.traits = BackendTraits.hard()
+                .needing(Need.TOKENS)
+                .endingAfter(TIME, RENEWED)
+                .withBlocksBeside(2);
+        harness.stored(1, 2, 3);
+        HoldView held = hold(1, 2, 3);
+        for (int i = 0; i < 5; i++) {
+            harness.served(80);
+        }
+        assertThat(harness.controller.view().budget().foreignTokens()).isZero();
+        for (int i = 0; i < 4; i++) {
+            harness.served(48);
+        }
+        assertThat(harness.holdNow(held.id()).timesLost()).isZero();
+        for (int i = 0; i < 5; i++) {
+            harness.served(96);
+        }
+        assertThat(harness.controller.view().budget().foreignTokens())
+                .as("a block more than ours")
+                .isEqualTo(16);
+    }
+
     @Test
     void prefixThatIsPinnedStill_isTakenUpAgain_andCountsOnce() {
         harness.stored(1, 2, 3);
@@ -295,6 +320,26 @@ final class PinsThatEndInTimeTest {
         assertThat(harness.controller.view().budget().pinnedTokens()).isEqualTo(48);
         release(held);
         later(Duration.ofSeconds(20));
+        assertThat(harness.controller.view().budget().pinnedTokens()).isZero();
+    }
+
+    @Test
+    void renewalWithoutAClearAnswer_countsForItsWholeTimeFromItsLatestArrival() {
+        harness.stored(1, 2, 3);
+        HoldView held = hold(1, 2, 3);
+        engine.renewAnswers.add(Outcome.Kind.DEFERRED);
+        for (int i = 0; i < 200; i++) {
+            engine.renewAnswers.add(Outcome.Kind.NOT_SENT);
+            engine.pinAnswers.add(Outcome.Kind.NOT_SENT);
+        }
+        later(Duration.ofSeconds(62));
+        assertThat(harness.holdNow(held.id()).timesLost()).isEqualTo(1);
+        release(held);
+        later(Duration.ofSeconds(70));
+        assertThat(harness.controller.view().budget().pinnedTokens())
+                .as("sent after 20 s, it may have arrived after 80")
+                .isEqualTo(48);
+        later(Duration.ofSeconds(12));
         assertThat(harness.controller.view().budget().pinnedTokens()).isZero();
     }
 

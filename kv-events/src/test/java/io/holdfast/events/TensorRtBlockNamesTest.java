@@ -2,9 +2,14 @@ package io.holdfast.events;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.core.index.StoredBlocks;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.OptionalLong;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** The vectors were computed by another implementation of the rule that the engine's source has; no engine was run. */
 final class TensorRtBlockNamesTest {
@@ -39,5 +44,21 @@ final class TensorRtBlockNamesTest {
 
         assertThat(TensorRtBlockNames.of(TOKENS, 4))
                 .containsExactly(TensorRtBlockNames.name(first), TensorRtBlockNames.name(second));
+    }
+
+    /** Its events tell of no salt, and a salted prefix cannot be stored again by its tokens alone. */
+    @ParameterizedTest
+    @CsvSource({"-2003500929019345749, false", "8844936961183559918, true"})
+    void prefixThatTheRuleNamesOtherwise_isTakenForSalted(long named, boolean salted) {
+        List<Boolean> told = new ArrayList<>();
+        BlockNaming.tensorRt()
+                .listening(new RelayedEvents(new EventLog()) {
+                    @Override
+                    public void stored(StoredBlocks chain) {
+                        told.add(chain.namespaced());
+                    }
+                })
+                .stored(new StoredBlocks().blockTokens(4).add(named).tokens(TOKENS, 0, 4));
+        assertThat(told).containsExactly(salted);
     }
 }

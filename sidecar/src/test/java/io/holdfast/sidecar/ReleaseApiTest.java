@@ -236,6 +236,15 @@ class ReleaseApiTest {
                 assertThat(answer.status()).as(answer.text()).isEqualTo(400);
                 assertThat(answer.error()).startsWith(row[1].strip()).matches("[^\\n]+\\.");
             });
+            assertThat(List.of("a".repeat(128), "a".repeat(129)))
+                    .as("ids that are as long as they may be, and longer")
+                    .extracting(session -> bed.client
+                            .http
+                            .post(
+                                    RELEASE,
+                                    new JsonObject().put("session", session).encode())
+                            .status())
+                    .containsExactly(200, 400);
         }
     }
 }

@@ -65,6 +65,13 @@ class AutoBackendTest {
     }
 
     @Test
+    void howMuchTheEngineLetsBeHeld_isThatOfTheChosen() {
+        first = new Capabilities(false, "It has no sessions.").upTo(100);
+        second = new Capabilities(true, "It has a connector.").upTo(4_096);
+        assertThat(probed().mostTokens()).hasValue(4_096);
+    }
+
+    @Test
     void nextProbe_choosesAnew() {
         probed();
         first = new Capabilities(true, "It has sessions now.");

@@ -15,6 +15,12 @@ final class WorkloadTest {
     private static final FloodShape SHAPE = new FloodShape(64, 8, 5, 40, 3, 2, 1, 4);
 
     @Test
+    void firstIdThatAVocabularyLacks_isReplacedByOneThatItHas() {
+        LoadRequest asked = new LoadRequest(Role.PRIME, 0, new int[] {5, 511, 512}, 1);
+        assertThat(asked.within(512).tokens()).containsExactly(5, 511, 128 + 512 % 384);
+    }
+
+    @Test
     void sameSeedAndShape_giveTheSameId() {
         assertThat(IdlePrefixFlood.workload(1, SHAPE).id())
                 .isEqualTo(IdlePrefixFlood.workload(1, SHAPE).id())

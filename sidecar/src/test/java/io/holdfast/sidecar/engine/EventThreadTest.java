@@ -110,7 +110,7 @@ final class EventThreadTest {
     }
 
     /** Keeps nothing, since a dry run pins nothing. */
-    private static final class NoLedger implements LedgerStore {
+    static final class NoLedger implements LedgerStore {
         @Override
         public List<LedgerLine> read() {
             return List.of();
