@@ -294,12 +294,13 @@ public final class ReleaseShadow {
                 }
                 over.forEach(cache::release);
             }
+            forgetEvicted();
         }
 
         void pinsChanged(long[] blocks) {
             for (long block : blocks) {
                 int number = numbers.find(names, block);
-                if (number != NONE) {
+                if (number != NONE && cache.has(number)) {
                     pinChanged(block, number);
                 }
             }
