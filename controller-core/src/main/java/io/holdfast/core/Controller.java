@@ -47,6 +47,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 
@@ -293,6 +294,14 @@ public final class Controller {
             planNow = true;
             holds.complete(answer, true);
         });
+    }
+
+    /**
+     * Has this hear of each hold that somebody who is finished gives back, on the controller's thread: as soon as it
+     * ends, however long its unpin takes. To be set before the first poll.
+     */
+    public void onGivenBack(Consumer<HoldView> heard) {
+        releases.onEnding(heard);
     }
 
     /** Has {@code wakeup} called, by any thread, when something entered the mailbox. */

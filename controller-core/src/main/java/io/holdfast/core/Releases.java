@@ -19,6 +19,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 
 /** Gives back the memory of those who are finished, and has it measured what others found because of it. */
@@ -31,10 +33,13 @@ final class Releases {
     private final EngineObservers observers;
     private final Tick tick;
 
+    private Consumer<HoldView> onEnding = hold -> {};
     private long nowNanos;
     private long blockTokens;
     private long ended;
-    private long tokens;
+    /** Counted where outcomes are answered, which need not be on the controller's thread. */
+    private final AtomicLong tokens = new AtomicLong();
+
     private long unmeasured;
 
     /** A hold that ends, how much of it no other hold keeps, and what becomes of it. */
@@ -46,6 +51,11 @@ final class Releases {
         this.backends = backends;
         this.observers = observers;
         this.tick = tick;
+    }
+
+    /** Has this hear of each hold that somebody gives back, before it is unpinned. */
+    void onEnding(Consumer<HoldView> heard) {
+        onEnding = heard;
     }
 
     void now(long nanos, long tokensPerBlock) {
@@ -82,10 +92,15 @@ final class Releases {
                     if (kept.contains(hold.id())) {
                         return hold;
                     }
-                    holds.letGo(hold.end());
-                    return hold.expiring(ON_PATH);
+                    return expiring(hold, ON_PATH);
                 },
                 answer);
+    }
+
+    /** Ends a hold whose prefix is held automatically only once it was used again. */
+    private Hold expiring(Hold hold, String reason) {
+        holds.letGo(hold.end());
+        return hold.expiring(reason);
     }
 
     /** Ends one hold, whoever wants it. */
@@ -93,11 +108,11 @@ final class Releases {
         giveBack(
                 holds.living(holdId).filter(hold -> hold.state() != HoldState.EXPIRING).stream()
                         .toList(),
-                hold -> hold.expiring(reason),
+                hold -> expiring(hold, reason),
                 answer);
     }
 
-    /** Something was released of which nobody knows what it kept. */
+    /** Notes a release of which nobody knows what it kept. */
     void unknown(String why) {
         observers.first().released().unmeasured(why);
         unmeasured++;
@@ -113,6 +128,7 @@ final class Releases {
         for (Hold hold : after) {
             if (hold.state() == HoldState.EXPIRING) {
                 holds.update(hold);
+                holds.view(hold.id()).ifPresent(onEnding);
                 ending.add(hold);
             } else {
                 holds.view(hold.id()).ifPresent(wanted::add);
@@ -137,7 +153,6 @@ final class Releases {
             if (alone > 0) {
                 others.add(path);
                 if (traits.letsGo()) {
-                    tokens += alone * blockTokens;
                     measure(path, leasesLeft.getOrDefault(hold.id(), Duration.ZERO));
                 }
             }
@@ -163,7 +178,9 @@ final class Releases {
         }
         CompletableFuture<?> unused = over.whenComplete((done, failure) -> {
             if (failure == null) {
-                answer.complete(sum(all, shared, wanted, traits));
+                GivenBack given = sum(all, shared, wanted, traits);
+                tokens.addAndGet(traits.letsGo() ? given.evictableTokens() : 0);
+                answer.complete(given);
             } else {
                 answer.completeExceptionally(failure);
             }
@@ -204,7 +221,7 @@ final class Releases {
         } else if (observers.count() > 1) {
             shadow.unmeasured("the engine has several caches, and nobody knows which of them a request goes to");
             unmeasured++;
-        } else if (!shadow.gaveBack(names(path), nowNanos + leaseLeft.toNanos())) {
+        } else if (!shadow.gaveBack(path.block(path.blocks() - 1), nowNanos + leaseLeft.toNanos())) {
             unmeasured++;
         }
     }
@@ -246,14 +263,6 @@ final class Releases {
         }
     }
 
-    private static long[] names(Prefix path) {
-        long[] names = new long[path.blocks()];
-        for (int depth = 0; depth < names.length; depth++) {
-            names[depth] = path.block(depth);
-        }
-        return names;
-    }
-
     /** Returns how many blocks two paths begin with alike: a block's name stands for all that is above it. */
     private static int common(Prefix one, Prefix other) {
         int alike = 0;
@@ -273,11 +282,11 @@ final class Releases {
         ReleaseShadow shadow = observers.first().released();
         return new EngineView.GivenBack(
                 ended,
-                tokens,
+                tokens.get(),
                 reading(shadow, shadow.foundTokens()),
                 reading(shadow, shadow.lostTokens()),
                 unmeasured,
-                unmeasured > 0 || !shadow.measured() ? shadow.whyNot() : "");
+                shadow.whyNot());
     }
 
     private Reading reading(ReleaseShadow shadow, long number) {

@@ -932,6 +932,36 @@ final class ControllerTest {
             assertThat(told.foundTokens().number()).isEmpty();
             assertThat(told.why()).startsWith(why);
         });
+    void giveBack_ofAnAutomaticHold_isHeardAndNotHeldAnew_andCountsOnceTheEngineAnswered() {
+        ControllerHarness own = ControllerHarness.ready(AUTOMATIC);
+        List<HoldView> heard = new ArrayList<>();
+        own.controller.onGivenBack(heard::add);
+        shareAndLose(own);
+        own.stored(1, 2, 34);
+        own.pass(Duration.ofMillis(100));
+        own.engine.late = true;
+
+        CompletableFuture<GivenBack> given =
+                own.controller.giveBack(1, "its session was released").toCompletableFuture();
+        own.settle();
+        assertThat(given).isNotDone();
+        assertThat(heard).extracting(HoldView::id).containsExactly(1L);
+        assertThat(heard).extracting(HoldView::state).containsExactly(HoldState.EXPIRING);
+        own.pass(Duration.ofMillis(100));
+        assertThat(own.controller.view().released().tokens()).isZero();
+
+        own.engine.late = false;
+        own.engine.unanswered.remove().run();
+        own.settle();
+        assertThat(given.join().evictableTokens()).isEqualTo(48);
+        own.pass(Duration.ofSeconds(20));
+        assertThat(own.engine.pins).as("it is not held anew at once").isEmpty();
+        assertThat(own.controller.view().released().tokens()).isEqualTo(48);
+        assertThat(own.controller.view().released().why()).isEmpty();
+
+        own.cleared();
+        own.pass(Duration.ofMillis(100));
+        assertThat(own.controller.view().released().why()).isEqualTo("the engine emptied its cache");
     }
 
     @Test

@@ -31,6 +31,19 @@ public record GivenBack(
         wanted = List.copyOf(wanted);
     }
 
+    /** Returns this with more holds that it ended, of which nothing was kept. */
+    public GivenBack andEnded(List<HoldView> more) {
+        return new GivenBack(
+                Stream.concat(ended.stream(), more.stream()).toList(),
+                evictableTokens,
+                runsOutTokens,
+                runsOutWithin,
+                stayingTokens,
+                pendingTokens,
+                sharedTokens,
+                wanted);
+    }
+
     /** Returns the holds that it was about: those that ended, and those that stay. */
     public List<HoldView> concerned() {
         return Stream.concat(ended.stream(), wanted.stream()).toList();

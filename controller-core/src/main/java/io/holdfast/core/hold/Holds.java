@@ -41,6 +41,7 @@ public final class Holds {
     private long nextId;
     private long nowNanos;
     private long blockTokens;
+    private long ownUntilNanos = Long.MIN_VALUE;
     private int names;
     private long views;
     private final Map<Hint, Long> hints = new EnumMap<>(Hint.class);
@@ -222,7 +223,7 @@ public final class Holds {
     /** Returns true if the prefix was {@linkplain #letGo let go of} and not used since. */
     public boolean isLetGo(long end) {
         Long since = letGo.get(end);
-        if (since != null && Math.max(prefixes.lastPassed(end), tree.lastTouch(end)) > since) {
+        if (since != null && lastUse(end) > since) {
             letGo.remove(end);
             return false;
         }
@@ -409,11 +410,12 @@ public final class Holds {
      * @param ownNanos until then blocks may have been touched by requests of our own
      */
     public void age(long ownNanos) {
+        ownUntilNanos = ownNanos;
         for (Hold before : living()) {
             if (before.state() == HoldState.EXPIRING) {
                 continue;
             }
-            Hold hold = before.claimedBy(before.claims().used(lastUse(before, ownNanos)));
+            Hold hold = before.claimedBy(before.claims().used(lastUse(before.end())));
             Optional<Claims> left = hold.claims().living(nowNanos);
             if (left.isEmpty()) {
                 Claim last = hold.claims().last();
@@ -436,12 +438,12 @@ public final class Holds {
     }
 
     /**
-     * Returns the last use by users: a hold is prolonged by their requests, not by ours. A store under its prefix is a
+     * Returns the last use of a prefix by users: a hold is prolonged by their requests, not by ours. A store under its prefix is a
      * sign of one even where nobody can tell whether it belongs to a request that was seen to begin before.
      */
-    private long lastUse(Hold hold, long ownNanos) {
-        long touched = tree.lastTouch(hold.end());
-        return Math.max(prefixes.lastPassed(hold.end()), touched > ownNanos ? touched : Long.MIN_VALUE);
+    private long lastUse(long end) {
+        long touched = tree.lastTouch(end);
+        return Math.max(prefixes.lastPassed(end), touched > ownUntilNanos ? touched : Long.MIN_VALUE);
     }
 
     public List<HoldView> views() {

@@ -7,9 +7,10 @@ import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.Deque;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
-import java.util.PriorityQueue;
 
 /** A model of the engine's cache in which what was given back is still held: what it does not find, a release saved. */
 public final class ReleaseShadow {
@@ -27,18 +28,27 @@ public final class ReleaseShadow {
      *
      * For how long
      * ------------
-     * Each path is kept here until its lease would have ended. The caches differ for longer: until the engine has stored
+     * Each path is kept here until its lease would have ended, the later one where it was released twice. The caches
+     * differ for longer: until the engine has stored
      * as many blocks as it has, after which both have what was used last. Then the model ends, and costs nothing until
      * the next release, which begins it from a walk over the blocks of the cache.
      *
      * Limits
      * ------
      * It knows the requests that events or routers show. What other tiers bring back is a hit of another kind, and of
-     * several caches nobody knows whose block it would have been; there nothing is measured.
+     * several caches nobody knows whose block it would have been; there nothing is measured. Nor is it of a cache so
+     * large that a walk over it would keep the controller waiting, or where more was given back than the cache has: no
+     * engine could have held that.
      */
-    /** Bytes for a block: its name, its number, its places in the cache and in the queue. */
-    private static final int EACH = 64;
+    /** Most blocks of a cache that is modelled. */
+    static final int MOST_BLOCKS = 1 << 18;
+    /** Bytes for a block: its name, its number, its places in the cache and in the queue, and when its lease ends. */
+    private static final int EACH = 80;
 
+    private static final String OTHER_TIERS =
+            "the engine keeps blocks in other tiers as well, from where they come back";
+    private static final String NOTHING_YET = "nothing was given back yet";
+    private static final String NO_MEMORY = "there is no memory left for a model of the cache";
     private static final int FEWEST = 1 << 6;
     private static final int NONE = HashSlots.NONE;
 
@@ -47,7 +57,7 @@ public final class ReleaseShadow {
     private Optional<Model> model = Optional.empty();
     private boolean otherTiers;
     private boolean measured;
-    private String whyNot = "nothing was given back yet";
+    private String whyNot = NOTHING_YET;
     private long foundTokens;
     private long lostTokens;
 
@@ -62,37 +72,50 @@ public final class ReleaseShadow {
         this.queues = queues;
     }
 
-    /** The time that the next events happen at. */
+    /** Takes the time that the next events happen at. */
     public void now(long nanos) {
         model.ifPresent(running -> running.leasesEnd(nanos));
     }
 
     /**
-     * Keeps this path until its lease would have ended.
+     * Keeps the path down to this block until its lease would have ended.
      *
      * @return false where what others find because of it cannot be measured
      */
-    public boolean gaveBack(long[] path, long untilNanos) {
+    public boolean gaveBack(long lastBlock, long untilNanos) {
         Optional<String> hindrance = hindrance();
         if (hindrance.isPresent()) {
             whyNot = hindrance.get();
             return false;
         }
         if (model.isEmpty()) {
-            if (!tree.memory().take((long) EACH * tree.size())) {
-                whyNot = "there is no memory left for a model of the cache";
+            long bytes = (long) EACH * tree.size();
+            if (!tree.memory().take(bytes)) {
+                whyNot = NO_MEMORY;
                 return false;
             }
-            model = Optional.of(new Model(tree, queues));
+            model = Optional.of(new Model(tree, queues, bytes));
+        }
+        model.get().keep(tree.path(lastBlock), untilNanos);
+        endWhereBeyondBounds();
+        if (model.isEmpty()) {
+            return false;
         }
         measured = true;
-        model.get().keep(path, untilNanos);
+        whyNot = whyNot.equals(NOTHING_YET) ? "" : whyNot;
         return true;
+    }
+
+    private void endWhereBeyondBounds() {
+        model.flatMap(Model::beyondBounds).ifPresent(this::interrupted);
     }
 
     private Optional<String> hindrance() {
         if (otherTiers) {
-            return Optional.of("the engine keeps blocks in other tiers as well, from where they come back");
+            return Optional.of(OTHER_TIERS);
+        }
+        if (tree.size() > MOST_BLOCKS) {
+            return Optional.of("the cache has more than " + MOST_BLOCKS + " blocks, of which no model is made");
         }
         return tree.certain()
                 ? Optional.empty()
@@ -104,13 +127,13 @@ public final class ReleaseShadow {
         whyNot = why;
     }
 
-    /** A request showed its prompt; {@code counts} unless it is one of our own. */
+    /** Takes a request that showed its prompt; {@code counts} unless it is one of our own. */
     public void prompt(VisibleRequest request, int before, boolean counts) {
         int blocks = request.promptBlocks();
         use(request, blocks, before == 0 && counts ? Math.min(request.hits(), blocks) : NONE);
     }
 
-    /** A request stored what it generated. */
+    /** Takes a request that stored what it generated. */
     public void answered(VisibleRequest request) {
         use(request, request.blocks(), NONE);
     }
@@ -125,7 +148,7 @@ public final class ReleaseShadow {
         }
     }
 
-    /** A request that no event shows found the whole path down to this block. */
+    /** Takes a request that no event shows, which found the whole path down to this block. */
     public void used(long lastBlock, int blockTokens) {
         if (model.isPresent()) {
             long[] path = tree.path(lastBlock);
@@ -139,27 +162,28 @@ public final class ReleaseShadow {
             foundTokens += (long) Math.max(0, hits - would) * blockTokens;
             lostTokens += (long) Math.max(0, would - hits) * blockTokens;
         }
+        endWhereBeyondBounds();
     }
 
-    /** So many blocks were stored on the GPU. */
+    /** Counts blocks that were stored on the GPU. */
     public void stored(int blocks) {
         if (model.isPresent() && model.get().isOver(blocks)) {
             end();
         }
     }
 
-    /** One more pin counts on this path, or one fewer. */
+    /** Looks at a path on which one more pin counts, or one fewer. */
     public void pinsChanged(long[] path) {
         model.ifPresent(running -> running.pinsChanged(path));
     }
 
-    /** A block was stored in another tier. */
+    /** Ends the measure, since a block was stored in another tier. */
     public void otherTier() {
         otherTiers = true;
-        interrupted("the engine keeps blocks in other tiers as well, from where they come back");
+        interrupted(OTHER_TIERS);
     }
 
-    /** The cache was emptied, or what it has is not known any more; whatever was held there is held no more. */
+    /** Ends the measure: the cache was emptied, or what it has is not known any more. */
     public void interrupted(String why) {
         if (model.isPresent()) {
             whyNot = why;
@@ -182,7 +206,10 @@ public final class ReleaseShadow {
         return measured;
     }
 
-    /** Returns the reason why the last release that was not measured was not, or why its measure ended early. */
+    /**
+     * Returns the reason why the last release that was not measured was not, or why its measure ended early; empty where
+     * all were measured.
+     */
     public String whyNot() {
         return whyNot;
     }
@@ -199,8 +226,6 @@ public final class ReleaseShadow {
 
     /** The cache as it would be. */
     private static final class Model {
-        private record Kept(List<Integer> blocks, long untilNanos) {}
-
         private final EngineBlocks tree;
         private final boolean queues;
         private final LruCache cache;
@@ -212,15 +237,23 @@ public final class ReleaseShadow {
         private int freed;
         private int[] path = new int[FEWEST];
         private final Deque<Integer> evicted = new ArrayDeque<>();
-        private final PriorityQueue<Kept> kept = new PriorityQueue<>(Comparator.comparingLong(Kept::untilNanos));
+        /** Ends of the paths that are kept, each with the time until which it is, the one released first first. */
+        private final Map<Integer, Long> kept = new LinkedHashMap<>();
+        /** By number: the block above one that is kept, or {@link #NONE}, and how many of the paths it is on. */
+        private int[] above = new int[FEWEST];
+
+        private int[] paths = new int[FEWEST];
+
+        private int keptBlocks;
+        private long nextEndNanos = Long.MAX_VALUE;
         private long bytes;
         private long moment;
         private long storedSince;
 
-        Model(EngineBlocks tree, boolean queues) {
+        Model(EngineBlocks tree, boolean queues, long bytes) {
             this.tree = tree;
             this.queues = queues;
-            bytes = (long) EACH * tree.size();
+            this.bytes = bytes;
             cache = new LruCache(Math.max(1, tree.size()), evicted::add);
             fill();
         }
@@ -274,32 +307,86 @@ public final class ReleaseShadow {
             return hits;
         }
 
+        /** Keeps as much of a path as is there. */
         void keep(long[] blocks, long untilNanos) {
-            List<Integer> mine = Arrays.stream(blocks)
-                    .mapToInt(block -> numbers.find(names, block))
-                    .filter(number -> number != NONE && cache.has(number))
-                    .boxed()
-                    .toList();
-            mine.forEach(cache::keep);
-            kept.add(new Kept(mine, untilNanos));
+            int end = NONE;
+            for (long block : blocks) {
+                int number = numbers.find(names, block);
+                if (number == NONE || !cache.has(number) || (paths[number] > 0 && above[number] != end)) {
+                    break;
+                }
+                above[number] = end;
+                end = number;
+            }
             storedSince = 0;
+            if (end == NONE) {
+                return;
+            }
+            if (!kept.containsKey(end)) {
+                for (int number = end; number != NONE; number = above[number]) {
+                    if (paths[number]++ == 0) {
+                        cache.keep(number);
+                        keptBlocks++;
+                    }
+                }
+            }
+            kept.merge(end, untilNanos, Math::max);
+            nextEndNanos = Math.min(nextEndNanos, untilNanos);
         }
 
         void leasesEnd(long nowNanos) {
-            while (!kept.isEmpty() && kept.peek().untilNanos() <= nowNanos) {
-                List<Integer> over = kept.remove().blocks();
-                if (queues) {
-                    int[] used = over.stream().mapToInt(Integer::intValue).toArray();
-                    cache.use(used, used.length, ++moment);
-                }
-                over.forEach(cache::release);
+            if (nowNanos < nextEndNanos) {
+                return;
             }
+            List<Integer> over = kept.entrySet().stream()
+                    .filter(each -> each.getValue() <= nowNanos)
+                    .sorted(Map.Entry.comparingByValue())
+                    .map(Map.Entry::getKey)
+                    .toList();
+            over.forEach(this::leaseEnds);
+            nextEndNanos =
+                    kept.values().stream().mapToLong(Long::longValue).min().orElse(Long.MAX_VALUE);
+            forgetEvicted();
+        }
+
+        private void leaseEnds(int end) {
+            kept.remove(end);
+            if (queues) {
+                int depth = 0;
+                for (int number = end; number != NONE; number = above[number]) {
+                    depth++;
+                }
+                int[] used = new int[depth];
+                for (int number = end; number != NONE; number = above[number]) {
+                    used[--depth] = number;
+                }
+                cache.use(used, used.length, ++moment);
+            }
+            for (int number = end; number != NONE; number = above[number]) {
+                if (--paths[number] == 0) {
+                    cache.release(number);
+                    keptBlocks--;
+                }
+            }
+        }
+
+        /** Returns the reason why the model cannot go on; takes the memory that it needs by now. */
+        Optional<String> beyondBounds() {
+            if (keptBlocks > cache.capacity()) {
+                return Optional.of("more was given back than the cache has by now, so nothing could have held it");
+            }
+            long more = (long) EACH * (fresh - freed + kept.size()) - bytes;
+            if (more > 0 && !tree.memory().take(more)) {
+                return Optional.of(NO_MEMORY);
+            }
+            bytes += Math.max(0, more);
+            return Optional.empty();
         }
 
         void pinsChanged(long[] blocks) {
             for (long block : blocks) {
                 int number = numbers.find(names, block);
-                if (number != NONE) {
+                if (number != NONE && cache.has(number)) {
                     pinChanged(block, number);
                 }
             }
@@ -331,6 +418,8 @@ public final class ReleaseShadow {
                 int length = 2 * number;
                 names = Arrays.copyOf(names, length);
                 pinned = Arrays.copyOf(pinned, length);
+                above = Arrays.copyOf(above, length);
+                paths = Arrays.copyOf(paths, length);
             }
             names[number] = block;
             pinned[number] = false;

@@ -73,6 +73,9 @@ public final class EngineLink implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(EngineLink.class);
     private static final int LEAVE_SECONDS = 2;
     private static final int OUTCOME_SECONDS = 2;
+    /** Begins the ids of sessions that hold something for a sidecar. */
+    private static final String OF_HOLDS = "holdfast-";
+
     private static final String PAUSE = "everything was released by one call; only resume ends the pause";
 
     private volatile EngineConfig config;
@@ -182,6 +185,7 @@ public final class EngineLink implements AutoCloseable {
                 binding::engine,
                 shared.seams().wall(),
                 shared.executor());
+        controller.onGivenBack(this::forget);
         LearnedFile learned =
                 new LearnedFile(stateDirectory, config.id(), shared.seams().files());
         // What it learned waits for the engine, whose events may come sooner.
@@ -520,13 +524,27 @@ public final class EngineLink implements AutoCloseable {
 
     /** Ends all that one requester wants. */
     public CompletionStage<GivenBack> releaseOf(String requester) {
-        lasting.unnamed().stream()
+        List<HoldView> unnamed = lasting.unnamed().stream()
                 .filter(hold -> hold.claims().stream()
                         .anyMatch(claim -> claim.requester().equals(requester)))
-                .forEach(hold -> {
-                    CompletionStage<?> _ = lasting.released(hold.id());
-                });
-        return given(() -> controller.releaseOf(requester));
+                .toList();
+        unnamed.forEach(this::forget);
+        return given(() -> controller.releaseOf(requester))
+                .thenApply(given -> given.andEnded(unnamed.stream()
+                        .map(hold -> hold.abandoned(false, "released by its requester, " + requester))
+                        .toList()));
+    }
+
+    /** Has a hold that somebody gave back stay so after a restart, however long its unpin takes. */
+    private void forget(HoldView hold) {
+        if (outlives(hold)) {
+            CompletionStage<?> _ = lasting.released(hold.id());
+        }
+    }
+
+    /** Returns true if a hold lasts through restarts until somebody releases it: one that is declared is asked for again. */
+    private boolean outlives(HoldView hold) {
+        return hold.origin() == HoldOrigin.REQUESTED && lasting.name(hold.id()).isEmpty();
     }
 
     /** Ends what is held of this prefix and of what goes on from it, but for what the configuration declares. */
@@ -552,8 +570,7 @@ public final class EngineLink implements AutoCloseable {
     private CompletionStage<GivenBack> given(Supplier<CompletionStage<GivenBack>> asked) {
         return answered(asked, this::outOfOffice)
                 .thenCompose(given -> CompletableFuture.allOf(given.concerned().stream()
-                                .filter(hold -> hold.origin() == HoldOrigin.REQUESTED
-                                        && lasting.name(hold.id()).isEmpty())
+                                .filter(this::outlives)
                                 .map(hold -> lasting.changed(hold)
                                         .toCompletableFuture()
                                         .completeOnTimeout(false, 1, TimeUnit.SECONDS)
@@ -582,6 +599,21 @@ public final class EngineLink implements AutoCloseable {
 
     /** Closes a session that a client opened, whose id is safe in JSON. */
     public CompletionStage<Outcome> closeSession(String session) {
+        if (emergency.reason().isPresent()) {
+            return outOfOffice();
+        }
+        if (config.dryRun() || view().dryRun()) {
+            return CompletableFuture.failedFuture(new ApiError(
+                    409,
+                    "Engine " + id() + " is on a dry run, in which no session is closed; close it at the engine, or end"
+                            + " the dry run first."));
+        }
+        if (session.startsWith(OF_HOLDS)) {
+            return CompletableFuture.failedFuture(new ApiError(
+                    409,
+                    "Session " + session + " is none of a hold of this sidecar, and ids that begin with " + OF_HOLDS
+                            + " are another's holds; release it where it was made."));
+        }
         return sessions.map(close -> close.apply(session).thenApply(closed -> {
                     if (closed.kind() == Outcome.Kind.ACCEPTED) {
                         controller.releasedUnknown("a client's session was closed, and the engine does not say what it"

@@ -235,9 +235,10 @@ public final class HttpApi implements AutoCloseable {
         HttpServerRequest request = context.request();
         access.check(request, context.normalizedPath());
         // Releasing is never turned away for what others ask.
-        if (RATED.contains(request.method())) {
-            String path = context.normalizedPath();
-            boolean asks = QUERIES.contains(path.substring(path.lastIndexOf('/') + 1));
+        String path = context.normalizedPath();
+        String does = path.substring(path.lastIndexOf('/') + 1);
+        if (RATED.contains(request.method()) && !does.equals("release")) {
+            boolean asks = QUERIES.contains(does);
             (asks ? queries : acts).take(asks ? "queries and reports of routers" : "acting calls");
         }
         String key = request.getHeader(RepeatedCalls.HEADER);

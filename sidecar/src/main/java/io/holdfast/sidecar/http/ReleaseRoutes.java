@@ -14,6 +14,7 @@ import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import java.time.Duration;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.concurrent.CompletionStage;
 
 /** The API's route by which those who are finished give memory back. */
@@ -62,11 +63,9 @@ final class ReleaseRoutes implements HttpApi.Routes {
     }
 
     private Future<?> session(RoutingContext context, EngineLink engine, String session) {
-        if (engine.holdOfSession(session).isPresent()) {
-            return given(
-                    context,
-                    engine,
-                    engine.releaseHold(engine.holdOfSession(session).getAsLong()));
+        OptionalLong hold = engine.holdOfSession(session);
+        if (hold.isPresent()) {
+            return given(context, engine, engine.releaseHold(hold.getAsLong()));
         }
         return api.await(engine.closeSession(session), UNPIN_SECONDS, unanswered(engine))
                 .onSuccess(closed -> {
