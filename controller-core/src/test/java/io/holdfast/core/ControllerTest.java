@@ -932,6 +932,9 @@ final class ControllerTest {
             assertThat(told.foundTokens().number()).isEmpty();
             assertThat(told.why()).startsWith(why);
         });
+    }
+
+    @Test
     void giveBack_ofAnAutomaticHold_isHeardAndNotHeldAnew_andCountsOnceTheEngineAnswered() {
         ControllerHarness own = ControllerHarness.ready(AUTOMATIC);
         List<HoldView> heard = new ArrayList<>();
