@@ -144,6 +144,8 @@ class LoadtestRunTest {
                     .containsPattern("pinned +256 ")
                     .containsPattern("baseline +0 ");
             assertThat(Files.readString(Path.of(journal()))).contains("TENSORRT_LLM", "1.4.0");
+            assertThat(run(emulator, "--hold", "nixl-lease").badInput())
+                    .contains("A TensorRT-LLM engine has none of these ways to hold; use --hold keep-warm.");
         }
     }
 

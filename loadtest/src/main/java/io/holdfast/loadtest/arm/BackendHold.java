@@ -9,6 +9,7 @@ import io.holdfast.core.backend.PinCommand;
 import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.journal.ArmPlan;
+import io.holdfast.loadtest.journal.EngineFacts;
 import io.holdfast.loadtest.journal.HoldReceipt;
 import io.holdfast.loadtest.journal.ReleaseReceipt;
 import io.holdfast.loadtest.journal.RequestRecord;
@@ -109,6 +110,10 @@ final class BackendHold implements ArmSwitch {
 
     @Override
     public void prepare() {
+        if (engine.facts().family() == EngineFacts.Family.TENSORRT_LLM) {
+            // Asking it would take from others what its pages remove.
+            throw new LoadTestException("A TensorRT-LLM engine has none of these ways to hold; use --hold keep-warm.");
+        }
         List<String> reasons = new ArrayList<>();
         found = Optional.empty();
         for (Way way : ways) {
