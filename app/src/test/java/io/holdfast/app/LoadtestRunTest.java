@@ -137,6 +137,8 @@ class LoadtestRunTest {
         EmulatorSettings tensorRt = QuickEngine.PLAIN.withKind(new EmulatorSettings.Kind.Vllm(
                 VllmSettings.defaults().withSizes(129, 16, 1_024).withRelease(VllmSettings.Release.TENSORRT_LLM)));
         try (Emulator emulator = Emulator.start(vertx, tensorRt)) {
+            assertThat(run(emulator, "--hold", "nixl-lease").badInput())
+                    .contains("A TensorRT-LLM engine has none of these ways to hold; use --hold keep-warm.");
             CommandRun told = run(emulator, "--hold", "keep-warm", "--touch-every", "1", "--concurrency", "1");
             assertThat(told.code()).as(told.toString()).isEqualTo(ExitCode.INCONCLUSIVE);
             assertThat(told.out())
@@ -144,8 +146,6 @@ class LoadtestRunTest {
                     .containsPattern("pinned +256 ")
                     .containsPattern("baseline +0 ");
             assertThat(Files.readString(Path.of(journal()))).contains("TENSORRT_LLM", "1.4.0");
-            assertThat(run(emulator, "--hold", "nixl-lease").badInput())
-                    .contains("A TensorRT-LLM engine has none of these ways to hold; use --hold keep-warm.");
         }
     }
 
