@@ -162,7 +162,8 @@ class DoctorTest {
             assertThat(finding(found, "streaming_session"))
                     .isEqualTo(Finding.note(
                             "streaming_session",
-                            "The engine's streaming sessions lock what they found in the cache for 60 s at a time."));
+                            "The engine's streaming sessions lock what they found in the cache for 60 s at a time."
+                                    + " auto never takes it: write backend: streaming_session."));
             assertThat(found.backend()).isEqualTo("keep_warm");
         }
     }
