@@ -177,6 +177,26 @@ class ReleaseApiTest {
         }
     }
 
+    @Test
+    void session_thatMayNotBeClosed_isRefused() {
+        try (TestBed bed = TestBed.with(
+                TestBed.fast().withSglang(engine -> engine.withSessions(true)), state, "backend: session_hold")) {
+            Http.Answer others = bed.client.http.post(RELEASE, "{\"session\":\"holdfast-0123456789abcdef-1-1\"}");
+            assertThat(others.status()).as(others.text()).isEqualTo(409);
+            assertThat(others.error()).contains("none of a hold of this sidecar");
+        }
+    }
+
+    @Test
+    void session_onADryRun_isNotClosed() {
+        try (TestBed bed = TestBed.with(
+                TestBed.fast().withSglang(engine -> engine.withSessions(true)), state, "backend: dry_run")) {
+            Http.Answer refused = bed.client.http.post(RELEASE, "{\"session\":\"agent-7\"}");
+            assertThat(refused.status()).as(refused.text()).isEqualTo(409);
+            assertThat(refused.error()).contains("dry run");
+        }
+    }
+
     /** The session that the ledger lists. */
     private String session() throws IOException {
         try (Stream<Path> files = Files.walk(state)) {

@@ -181,6 +181,11 @@ class RepeatedCallsTest {
             assertThat(api.http.delete("/api/v1/engines/demo/holds").status())
                     .as("releasing")
                     .isEqualTo(200);
+            assertThat(api.http
+                            .post("/api/v1/engines/demo/release", "{\"requester\":\"a\"}")
+                            .status())
+                    .as("releasing for a requester")
+                    .isEqualTo(200);
         }
     }
 
