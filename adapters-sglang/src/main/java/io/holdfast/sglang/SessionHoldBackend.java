@@ -41,10 +41,9 @@ public final class SessionHoldBackend implements Backend {
     private static final EngineVersion ONE_TREE = new EngineVersion(0, 5, 19);
 
     private static final String GENERATE = "/generate";
-    private static final String CLOSE = "/close_session";
-    private static final String NO_ROUTE = "This engine has no sessions: it is older than SGLang 0.5.9, or no SGLang.";
 
     private final EngineHttp http;
+    private final SglangSessions sessions;
     private final ScheduledExecutorService timer;
     private final String ownPart;
 
@@ -56,6 +55,7 @@ public final class SessionHoldBackend implements Backend {
      */
     public SessionHoldBackend(EngineHttp http, ScheduledExecutorService timer, RandomGenerator random) {
         this.http = http;
+        this.sessions = new SglangSessions(http);
         this.timer = timer;
         this.ownPart = HexFormat.of().toHexDigits(random.nextLong());
     }
@@ -117,30 +117,15 @@ public final class SessionHoldBackend implements Backend {
     }
 
     private static Outcome pinned(Reply reply, int tokens) {
-        return Answers.trouble(reply, NO_ROUTE)
+        return Answers.trouble(reply, SglangSessions.NO_ROUTE)
                 .orElseGet(() -> new Outcome(
                         Outcome.Kind.ACCEPTED,
                         "The engine stored " + tokens + " tokens in a session of their own.",
                         GenerateSender.cached(reply)));
     }
 
-    /** One call closes one session, so several are closed side by side, and all of them have to be. */
     @Override
     public CompletionStage<Outcome> unpin(List<String> handles) {
-        return handles.stream()
-                .map(this::close)
-                .reduce((one, other) -> one.thenCombine(other, SessionHoldBackend::worse))
-                .orElseThrow();
-    }
-
-    private CompletionStage<Outcome> close(String session) {
-        return http.post(CLOSE, "{\"session_id\":\"" + session + "\"}")
-                .thenApply(reply -> Answers.trouble(reply, NO_ROUTE)
-                        .orElseGet(() ->
-                                new Outcome(Outcome.Kind.ACCEPTED, "The engine closed the session " + session + ".")));
-    }
-
-    private static Outcome worse(Outcome one, Outcome other) {
-        return one.kind() == Outcome.Kind.ACCEPTED ? other : one;
+        return sessions.close(handles);
     }
 }

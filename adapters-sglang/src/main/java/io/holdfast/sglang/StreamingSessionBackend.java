@@ -53,12 +53,11 @@ public final class StreamingSessionBackend implements Backend {
     private static final EngineVersion FIRST = new EngineVersion(0, 5, 23);
 
     private static final String OPEN = "/open_session";
-    private static final String CLOSE = "/close_session";
     private static final String GENERATE = "/generate";
-    private static final String NO_ROUTE = "This engine has no sessions: it is older than SGLang 0.5.9, or no SGLang.";
     private static final String STILL_OPEN = "still open";
 
     private final EngineHttp http;
+    private final SglangSessions sessions;
     private final ScheduledExecutorService timer;
     private final String ownPart;
 
@@ -70,6 +69,7 @@ public final class StreamingSessionBackend implements Backend {
      */
     public StreamingSessionBackend(EngineHttp http, ScheduledExecutorService timer, RandomGenerator random) {
         this.http = http;
+        this.sessions = new SglangSessions(http);
         this.timer = timer;
         this.ownPart = HexFormat.of().toHexDigits(random.nextLong());
     }
@@ -167,7 +167,7 @@ public final class StreamingSessionBackend implements Backend {
         return hold(next, command)
                 .thenCompose(outcome -> outcome.kind() == Kind.ACCEPTED
                         // What becomes of it does not matter: the next renewal waits until its time has run out.
-                        ? close(last).thenApply(closed -> outcome)
+                        ? sessions.close(last).thenApply(closed -> outcome)
                         : done(outcome));
     }
 
@@ -196,7 +196,7 @@ public final class StreamingSessionBackend implements Backend {
                 // Where nobody knows whether it was opened, it would be in the way of the next renewals.
                 .thenCompose(opening -> opening instanceof Opening.Failed failed
                                 && failed.outcome().kind() == Kind.DEFERRED
-                        ? close(session).thenApply(closed -> opening)
+                        ? sessions.close(session).thenApply(closed -> opening)
                         : CompletableFuture.completedFuture(opening));
     }
 
@@ -206,7 +206,7 @@ public final class StreamingSessionBackend implements Backend {
                 && answer.said().contains(STILL_OPEN)) {
             return new Opening.OpenBefore(session);
         }
-        return Answers.trouble(reply, NO_ROUTE)
+        return Answers.trouble(reply, SglangSessions.NO_ROUTE)
                 .<Opening>map(Opening.Failed::new)
                 .orElseGet(Opening.Done::new);
     }
@@ -222,12 +222,12 @@ public final class StreamingSessionBackend implements Backend {
                     Outcome outcome = held(reply, prefix.length);
                     return outcome.kind() == Kind.ACCEPTED
                             ? done(outcome)
-                            : close(session).thenApply(closed -> afterClosing(outcome, closed));
+                            : sessions.close(session).thenApply(closed -> afterClosing(outcome, closed));
                 });
     }
 
     private static Outcome held(Reply reply, int tokens) {
-        Optional<Outcome> trouble = Answers.trouble(reply, NO_ROUTE);
+        Optional<Outcome> trouble = Answers.trouble(reply, SglangSessions.NO_ROUTE);
         if (trouble.isPresent()) {
             return trouble.get();
         }
@@ -241,7 +241,7 @@ public final class StreamingSessionBackend implements Backend {
                 : new Outcome(Kind.ACCEPTED, "A streaming session locks its " + tokens + " tokens.", found);
     }
 
-    /** Where nobody knows whether the session is closed, it may lock a part until its time runs out. */
+    /** Returns the outcome of a hold that was not made: a session that may be open locks a part until its time runs out. */
     private static Outcome afterClosing(Outcome outcome, Outcome closed) {
         return outcome.kind() == Kind.DEFERRED || closed.kind() == Kind.ACCEPTED
                 ? outcome
@@ -251,24 +251,12 @@ public final class StreamingSessionBackend implements Backend {
                         outcome.cachedTokens());
     }
 
-    /** One call closes one session, so all are closed side by side, and all of them have to be. */
+    /** Closes both sessions of each handle, whichever is open. */
     @Override
     public CompletionStage<Outcome> unpin(List<String> handles) {
-        return handles.stream()
+        return sessions.close(handles.stream()
                 .flatMap(handle -> Stream.of(one(handle), other(handle)))
-                .map(this::close)
-                .reduce((one, other) -> one.thenCombine(other, StreamingSessionBackend::worse))
-                .orElseThrow();
-    }
-
-    private CompletionStage<Outcome> close(String session) {
-        return http.post(CLOSE, "{\"session_id\":\"" + session + "\"}")
-                .thenApply(reply -> Answers.trouble(reply, NO_ROUTE)
-                        .orElseGet(() -> new Outcome(Kind.ACCEPTED, "The engine closed the session " + session + ".")));
-    }
-
-    private static Outcome worse(Outcome one, Outcome other) {
-        return one.kind() == Kind.ACCEPTED ? other : one;
+                .toList());
     }
 
     private static CompletionStage<Outcome> done(Outcome outcome) {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.EmulatorSettings;
+import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.holdfast.rules.vllm.VllmSettings;
 import io.holdfast.sidecar.config.SidecarConfig;
 import io.holdfast.sidecar.fleet.Sidecar;
@@ -128,6 +129,26 @@ class ReleaseApiTest {
     }
 
     @Test
+    void prefix_leavesWhatTheConfigurationDeclares() {
+        String declared =
+                "holds: {rules: {tokens: " + EngineClient.array(SYSTEM).encode() + "}}";
+        try (TestBed bed = TestBed.with(TestBed.fast().withVariant(Variant.PIN_GPU), state, declared)) {
+            bed.engine.generate(SYSTEM);
+            bed.engine.generate(TURN);
+            bed.heard();
+            held(bed, TURN, "agent-1");
+
+            JsonObject given = released(bed, tokens(SYSTEM));
+
+            assertThat(given.getJsonArray("holds")).hasSize(1);
+            assertThat(given.getJsonArray("wanted")).hasSize(1);
+            assertThat(given.getJsonObject("gaveBack").getInteger("evictableTokens"))
+                    .isEqualTo(256);
+            assertThat(bed.engine.usedTokens()).isEqualTo(512);
+        }
+    }
+
+    @Test
     void over_answersWhatItGaveBack() {
         try (TestBed bed = stored()) {
             held(bed, TURN, "agent-1");
@@ -183,7 +204,7 @@ class ReleaseApiTest {
                 TestBed.fast().withSglang(engine -> engine.withSessions(true)), state, "backend: session_hold")) {
             Http.Answer others = bed.client.http.post(RELEASE, "{\"session\":\"holdfast-0123456789abcdef-1-1\"}");
             assertThat(others.status()).as(others.text()).isEqualTo(409);
-            assertThat(others.error()).contains("none of a hold of this sidecar");
+            assertThat(others.error()).contains("ids that begin with holdfast- are those of holds; release the hold");
         }
     }
 

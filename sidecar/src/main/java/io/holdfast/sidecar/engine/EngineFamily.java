@@ -52,8 +52,8 @@ public interface EngineFamily {
     /** Has it store a prefix alone, by a request of the sidecar's own; absent where no backend of it gains by that. */
     Optional<PrefixSender> sender(EngineHttp http);
 
-    /** Closes a session that a client opened, whose id is safe in JSON; absent where engines of it have none. */
-    default Optional<Function<String, CompletionStage<Outcome>>> sessions(BackendParts parts) {
+    /** Returns what closes a session that a client opened, whose id is safe in JSON; empty where engines have none. */
+    default Optional<Function<String, CompletionStage<Outcome>>> sessionCloser(BackendParts parts) {
         return Optional.empty();
     }
 

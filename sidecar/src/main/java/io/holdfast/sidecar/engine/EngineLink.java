@@ -7,19 +7,14 @@ import io.holdfast.core.backend.Backend;
 import io.holdfast.core.backend.BackendTraits.Need;
 import io.holdfast.core.backend.Backends;
 import io.holdfast.core.backend.Capabilities;
-import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.budget.Budget;
 import io.holdfast.core.budget.Budget.AlarmKind;
-import io.holdfast.core.hold.GivenBack;
-import io.holdfast.core.hold.HoldOrigin;
 import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.hold.Released;
-import io.holdfast.core.index.Prefix;
 import io.holdfast.core.pin.EngineIdentity;
 import io.holdfast.core.pin.Ledger;
-import io.holdfast.core.pin.LedgerLine;
 import io.holdfast.core.pin.PinsView;
 import io.holdfast.embed.ledger.FileLedgerStore;
 import io.holdfast.events.BlockNaming;
@@ -44,7 +39,6 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.OptionalLong;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
@@ -55,10 +49,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -73,8 +65,6 @@ public final class EngineLink implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(EngineLink.class);
     private static final int LEAVE_SECONDS = 2;
     private static final int OUTCOME_SECONDS = 2;
-    /** Begins the ids of sessions that hold something for a sidecar. */
-    private static final String OF_HOLDS = "holdfast-";
 
     private static final String PAUSE = "everything was released by one call; only resume ends the pause";
 
@@ -107,8 +97,7 @@ public final class EngineLink implements AutoCloseable {
     private final Set<Runnable> waiting = ConcurrentHashMap.newKeySet();
 
     private final Optional<EngineLimit> limit;
-    /** Closes a session of the engine. */
-    private final Optional<Function<String, CompletionStage<Outcome>>> sessions;
+    private final EngineReleases releases;
 
     private volatile CompletionStage<Boolean> pauseWritten = CompletableFuture.completedFuture(false);
 
@@ -143,7 +132,6 @@ public final class EngineLink implements AutoCloseable {
         EngineFamily.BackendParts parts = new EngineFamily.BackendParts(
                 config, http, admin, connectorSecret, shared.timer(), shared.clock(), random);
         Backends backends = BackendRegistry.of(config, ledger, parts, calls::tracked);
-        this.sessions = EngineFamily.of(config.type()).sessions(parts);
         this.backend = backends.chosen();
         this.controller = new Controller(
                 config.controllerSettings(),
@@ -185,7 +173,9 @@ public final class EngineLink implements AutoCloseable {
                 binding::engine,
                 shared.seams().wall(),
                 shared.executor());
-        controller.onGivenBack(this::forget);
+        this.releases =
+                new EngineReleases(this, ledger, EngineFamily.of(config.type()).sessionCloser(parts));
+        controller.onGivenBack(releases::forget);
         LearnedFile learned =
                 new LearnedFile(stateDirectory, config.id(), shared.seams().files());
         // What it learned waits for the engine, whose events may come sooner.
@@ -522,112 +512,12 @@ public final class EngineLink implements AutoCloseable {
                 () -> controller.release(holdId), () -> emergency.releaseAll().thenApply(done -> hold(holdId)));
     }
 
-    /** Ends all that one requester wants. */
-    public CompletionStage<GivenBack> releaseOf(String requester) {
-        List<HoldView> unnamed = lasting.unnamed().stream()
-                .filter(hold -> hold.claims().stream()
-                        .anyMatch(claim -> claim.requester().equals(requester)))
-                .toList();
-        unnamed.forEach(this::forget);
-        return given(() -> controller.releaseOf(requester))
-                .thenApply(given -> given.andEnded(unnamed.stream()
-                        .map(hold -> hold.abandoned(false, "released by its requester, " + requester))
-                        .toList()));
+    /** Returns what gives holds back on behalf of those who are finished. */
+    public EngineReleases releases() {
+        return releases;
     }
 
-    /** Has a hold that somebody gave back stay so after a restart, however long its unpin takes. */
-    private void forget(HoldView hold) {
-        if (outlives(hold)) {
-            CompletionStage<?> _ = lasting.released(hold.id());
-        }
-    }
-
-    /** Returns true if a hold lasts through restarts until somebody releases it: one that is declared is asked for again. */
-    private boolean outlives(HoldView hold) {
-        return hold.origin() == HoldOrigin.REQUESTED && lasting.name(hold.id()).isEmpty();
-    }
-
-    /** Ends what is held of this prefix and of what goes on from it, but for what the configuration declares. */
-    public CompletionStage<GivenBack> releaseOn(Prefix prefix) {
-        Set<Long> declared = view().holds().stream()
-                .map(HoldView::id)
-                .filter(id -> lasting.name(id).isPresent())
-                .collect(Collectors.toSet());
-        return given(() -> controller.releaseOn(prefix, declared));
-    }
-
-    /** Ends one hold, for everybody. */
-    public CompletionStage<GivenBack> releaseHold(long holdId) {
-        return given(() -> controller.giveBack(holdId, "its session was released on request"));
-    }
-
-    /** Ends what one requester wants of a conversation that is over. */
-    public CompletionStage<GivenBack> over(Prefix prefix, String requester) {
-        return given(() -> controller.over(prefix, requester));
-    }
-
-    /** Answers when what ended would stay so after a restart, or it was waited for that for a moment. */
-    private CompletionStage<GivenBack> given(Supplier<CompletionStage<GivenBack>> asked) {
-        return answered(asked, this::outOfOffice)
-                .thenCompose(given -> CompletableFuture.allOf(given.concerned().stream()
-                                .filter(this::outlives)
-                                .map(hold -> lasting.changed(hold)
-                                        .toCompletableFuture()
-                                        .completeOnTimeout(false, 1, TimeUnit.SECONDS)
-                                        .exceptionally(failure -> false))
-                                .toArray(CompletableFuture[]::new))
-                        .thenApply(written -> given))
-                .whenComplete((given, failure) -> {
-                    if (given != null && !given.ended().isEmpty()) {
-                        LOG.info(
-                                "Engine {}: {} holds were released for somebody who is finished; {} tokens can be"
-                                        + " evicted now.",
-                                id(),
-                                given.ended().size(),
-                                given.evictableTokens());
-                    }
-                });
-    }
-
-    /** Returns the hold that has this session of the engine; absent where none of ours has. */
-    public OptionalLong holdOfSession(String session) {
-        return ledger.outstanding().stream()
-                .filter(entry -> entry.handle().equals(session))
-                .mapToLong(LedgerLine.Entry::holdId)
-                .findFirst();
-    }
-
-    /** Closes a session that a client opened, whose id is safe in JSON. */
-    public CompletionStage<Outcome> closeSession(String session) {
-        if (emergency.reason().isPresent()) {
-            return outOfOffice();
-        }
-        if (config.dryRun() || view().dryRun()) {
-            return CompletableFuture.failedFuture(new ApiError(
-                    409,
-                    "Engine " + id() + " is on a dry run, in which no session is closed; close it at the engine, or end"
-                            + " the dry run first."));
-        }
-        if (session.startsWith(OF_HOLDS)) {
-            return CompletableFuture.failedFuture(new ApiError(
-                    409,
-                    "Session " + session + " is none of a hold of this sidecar, and ids that begin with " + OF_HOLDS
-                            + " are another's holds; release it where it was made."));
-        }
-        return sessions.map(close -> close.apply(session).thenApply(closed -> {
-                    if (closed.kind() == Outcome.Kind.ACCEPTED) {
-                        controller.releasedUnknown("a client's session was closed, and the engine does not say what it"
-                                + " kept nor for how long");
-                    }
-                    return closed;
-                }))
-                .orElseGet(() -> CompletableFuture.failedFuture(new ApiError(
-                        409,
-                        "Engine " + id() + " has no sessions that clients open; release by requester or by the"
-                                + " prefix.")));
-    }
-
-    private <T> CompletionStage<T> outOfOffice() {
+    <T> CompletionStage<T> outOfOffice() {
         return CompletableFuture.failedStage(new ApiError(
                 503,
                 "Engine " + id() + " is not looked after any more ("
@@ -714,8 +604,7 @@ public final class EngineLink implements AutoCloseable {
     }
 
     /** By the controller, or without it should it have failed, or fail before it answers. */
-    private <T> CompletionStage<T> answered(
-            Supplier<CompletionStage<T>> controllers, Supplier<CompletionStage<T>> emergencys) {
+    <T> CompletionStage<T> answered(Supplier<CompletionStage<T>> controllers, Supplier<CompletionStage<T>> emergencys) {
         if (emergency.reason().isPresent()) {
             return emergencys.get();
         }
@@ -764,6 +653,11 @@ public final class EngineLink implements AutoCloseable {
     }
 
     /** The holds that last through restarts. */
+    /** Returns true once everything was let go of after a fault. */
+    boolean isOutOfOffice() {
+        return emergency.reason().isPresent();
+    }
+
     public LastingHolds lasting() {
         return lasting;
     }

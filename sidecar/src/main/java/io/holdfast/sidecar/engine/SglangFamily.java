@@ -18,10 +18,10 @@ import io.holdfast.sglang.PriorityTouchBackend;
 import io.holdfast.sglang.SessionHoldBackend;
 import io.holdfast.sglang.SglangReadings;
 import io.holdfast.sglang.SglangRenderer;
+import io.holdfast.sglang.SglangSessions;
 import io.holdfast.sglang.StreamingSessionBackend;
 import io.holdfast.sidecar.config.EngineConfig;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.concurrent.CompletionStage;
@@ -85,9 +85,8 @@ final class SglangFamily implements EngineFamily {
     }
 
     @Override
-    public Optional<Function<String, CompletionStage<Outcome>>> sessions(BackendParts parts) {
-        SessionHoldBackend sessions = new SessionHoldBackend(parts.http(), parts.timer(), parts.random());
-        return Optional.of(session -> sessions.unpin(List.of(session)));
+    public Optional<Function<String, CompletionStage<Outcome>>> sessionCloser(BackendParts parts) {
+        return Optional.of(new SglangSessions(parts.http())::close);
     }
 
     @Override

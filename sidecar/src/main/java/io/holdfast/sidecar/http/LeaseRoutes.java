@@ -125,7 +125,7 @@ final class LeaseRoutes implements HttpApi.Routes {
     private Future<?> hint(RoutingContext context, EngineLink engine, HintBody said, HoldRequest prefix) {
         if (said.says() == Hint.OVER) {
             return api.await(
-                            engine.over(prefix, said.requester()),
+                            engine.releases().over(prefix, said.requester()),
                             ReleaseRoutes.UNPIN_SECONDS,
                             ReleaseRoutes.unanswered(engine))
                     .onSuccess(given -> api.reply(

@@ -49,10 +49,12 @@ final class ReleaseRoutes implements HttpApi.Routes {
 
     private Future<?> release(RoutingContext context, EngineLink engine, ReleaseBody said) {
         return switch (said) {
-            case ReleaseBody.OfRequester of -> given(context, engine, engine.releaseOf(of.requester()));
+            case ReleaseBody.OfRequester of ->
+                given(context, engine, engine.releases().of(of.requester()));
             case ReleaseBody.OnPrefix on ->
                 api.resolved(engine, on.source(), Lease.absolute(Duration.ofSeconds(1)))
-                        .compose(resolved -> given(context, engine, engine.releaseOn(resolved.request())));
+                        .compose(resolved ->
+                                given(context, engine, engine.releases().on(resolved.request())));
             case ReleaseBody.OfSession of -> session(context, engine, of.session());
         };
     }
@@ -63,11 +65,11 @@ final class ReleaseRoutes implements HttpApi.Routes {
     }
 
     private Future<?> session(RoutingContext context, EngineLink engine, String session) {
-        OptionalLong hold = engine.holdOfSession(session);
+        OptionalLong hold = engine.releases().holdOfSession(session);
         if (hold.isPresent()) {
-            return given(context, engine, engine.releaseHold(hold.getAsLong()));
+            return given(context, engine, engine.releases().hold(hold.getAsLong()));
         }
-        return api.await(engine.closeSession(session), UNPIN_SECONDS, unanswered(engine))
+        return api.await(engine.releases().closeSession(session), UNPIN_SECONDS, unanswered(engine))
                 .onSuccess(closed -> {
                     if (closed.kind() != Outcome.Kind.ACCEPTED) {
                         context.fail(new ApiError(
