@@ -753,6 +753,9 @@ public final class Controller {
 
     private void accept(EngineReadings readings) {
         observers.silent().ifPresent(cache -> cache.readings(readings));
+        if (newest.areOfAnotherProcess(readings)) {
+            pins.engineIsAnotherProcess();
+        }
         newest.take(own.usersOnly(readings, originNanos));
         planNow |= idle();
         probing.answering(readings.runningRequests().number().isPresent(), nowNanos);

@@ -7,6 +7,8 @@ import io.holdfast.core.reading.Reading;
 final class NewestReadings {
     private final EngineObservers observers;
     private EngineReadings newest = EngineReadings.unknown("the engine was not asked yet");
+    private double requests;
+    private double prompts;
 
     NewestReadings(EngineObservers observers) {
         this.observers = observers;
@@ -14,6 +16,16 @@ final class NewestReadings {
 
     void take(EngineReadings readings) {
         newest = readings;
+    }
+
+    /** Returns true if the engine's counters fell since they were last looked at, which they do in no process's life. */
+    boolean areOfAnotherProcess(EngineReadings asked) {
+        double served = asked.ttftCount().number().orElse(requests);
+        double read = asked.promptTokens().number().orElse(prompts);
+        boolean fell = served < requests || read < prompts;
+        requests = served;
+        prompts = read;
+        return fell;
     }
 
     /** Returns the numbers as the engine told them, without requests of our own. */

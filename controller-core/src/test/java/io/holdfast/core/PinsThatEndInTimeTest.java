@@ -16,6 +16,7 @@ import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.hold.Released;
 import io.holdfast.core.plan.AutomaticHolds;
+import io.holdfast.core.reading.Samples;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -358,6 +359,33 @@ final class PinsThatEndInTimeTest {
         assertThat(harness.holdNow(held.id()).reason())
                 .endsWith("it could not be renewed in time, and ends automatically 60 s after its last renewal:"
                         + " renew NOT_SENT");
+    }
+
+    /** What runs out is on its way out, so no more is given up for it. */
+    @Test
+    void boundThatFalls_costsNoMoreHoldsThanAreTooMany() {
+        engine.traits = BackendTraits.hard().needing(Need.TOKENS).endingAfter(TIME, RENEWED);
+        harness.stored(1, 2);
+        harness.stored(11, 12);
+        harness.stored(21, 22);
+        hold(1, 2);
+        hold(11, 12);
+        hold(21, 22);
+        assertThat(held()).isEqualTo(3);
+        // 10,000 tokens less the largest request of 1,100, 132 of slack and 8,700 of others leave 68: two prefixes.
+        for (int i = 0; i < 30; i++) {
+            harness.now += 1_000_000_000L;
+            harness.controller.readings(Samples.readings(10_000, 16, 9_000, 0, 0, 8_700 + 96, 0, 100 + i, harness.now));
+            harness.settle();
+        }
+        assertThat(harness.controller.view().budget().hardTokens()).isEqualTo(68);
+        assertThat(held()).isEqualTo(2);
+    }
+
+    private long held() {
+        return harness.controller.view().holds().stream()
+                .filter(hold -> hold.state() == HoldState.HELD)
+                .count();
     }
 
     @Test

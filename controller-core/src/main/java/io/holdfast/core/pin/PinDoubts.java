@@ -37,6 +37,10 @@ final class PinDoubts {
 
     private final PinTable table;
     private final EngineCaches tree;
+    /** Time at which the events last showed an emptied cache, and the counters another process. */
+    private long emptiedNanos = Pin.NEVER;
+
+    private long processNanos = Pin.NEVER;
 
     PinDoubts(PinTable table, EngineCaches tree) {
         this.table = table;
@@ -75,18 +79,33 @@ final class PinDoubts {
     /**
      * Returns true if a pin whose unpin had no clear answer is gone: an engine keeps a block that is pinned, and the
      * events, of which none is missing, show that this one is not there. So it is after a restart of the engine amid the
-     * unpin.
+     * unpin. Events that begin anew may be those of a cache that lives: what they say counts once the engine's own
+     * counters show that another process answers.
      */
     boolean isGone(Pin pin, long certainForNanos) {
         boolean heard = pin.askedNanos == Pin.NEVER
                 || table.nowNanos - pin.askedNanos >= ON_THE_WAY_NANOS
                 || tree.heardSince(pin.askedNanos + TOLD_AFTER_NANOS);
+        boolean believed = emptiedNanos == Pin.NEVER
+                || (pin.askedNanos != Pin.NEVER && emptiedNanos < pin.askedNanos)
+                || processNanos > pin.askedNanos;
         return certainForNanos >= 0
                 && heard
+                && believed
                 && !pin.doubtful
                 && table.nowNanos > pin.mayArriveUntilNanos
                 && pin.backend.traits().takesMemory()
                 && !tree.resident(pin.block);
+    }
+
+    /** Takes in that the events show an emptied cache. */
+    void cacheEmptied() {
+        emptiedNanos = table.nowNanos;
+    }
+
+    /** Takes in that the engine's counters fell. */
+    void anotherProcess() {
+        processNanos = table.nowNanos;
     }
 
     boolean twins(Pin pin) {

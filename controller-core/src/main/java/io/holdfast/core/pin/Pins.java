@@ -437,10 +437,15 @@ public final class Pins {
         return table.blocks(pin -> pin.leaving() && pin.kind.releasable());
     }
 
-    /** Returns the blocks whose unpin is under way or repeated and will take their path out of the tree. */
+    /** Returns the blocks that will take their path out of the tree: their unpin is under way or repeated, or they run out. */
     public Set<Long> freeing() {
-        return table.blocks(
-                pin -> pin.counted && (pin.state == State.UNPINNING || (pin.state == State.UNPIN_DUE && !pin.refused)));
+        return table.blocks(pin -> pin.counted
+                && switch (pin.state) {
+                    case UNPINNING -> true;
+                    case UNPIN_DUE -> !pin.refused;
+                    case KEPT -> !pin.kind.releasable() && pin.kind.endsInTime();
+                    default -> false;
+                });
     }
 
     /** Blocks that the engine holds, or may hold, for us, each as if it were in all of its caches. */
@@ -737,6 +742,12 @@ public final class Pins {
             }
         }
         table.cacheEmptied(rank);
+        doubts.cacheEmptied();
+    }
+
+    /** Takes in that a process answers that was started since: nothing is left in it of what was pinned before. */
+    public void engineIsAnotherProcess() {
+        doubts.anotherProcess();
     }
 
     private void unpin(Pin pin) {
