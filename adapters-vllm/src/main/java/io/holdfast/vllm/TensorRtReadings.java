@@ -19,7 +19,7 @@ public final class TensorRtReadings {
     /** Route of the page. */
     public static final String PATH = "/prometheus/metrics";
 
-    /** What makes an engine have the page, and the sizes on it. */
+    /** Settings by which an engine has the page, and the sizes on it. */
     public static final String FLAGS = "return_perf_metrics: true and enable_iter_perf_stats: true in its --config";
 
     private static final String OWNER = "tensorrt_llm";

@@ -150,6 +150,17 @@ class LoadtestRunTest {
     }
 
     @Test
+    void moreHeldThanTheCacheHas_isRefusedBeforeAnythingIsWritten() {
+        try (Emulator emulator = Emulator.start(vertx, QuickEngine.SESSIONS)) {
+            assertThat(run(emulator, "--hold", "release", "--held-tokens", "100000")
+                            .badInput())
+                    .contains("What is held (100000 tokens) and the prefix of 256 do not fit into the cache of ")
+                    .endsWith("; hold less by --held-tokens.");
+        }
+        assertThat(folder).isEmptyDirectory();
+    }
+
+    @Test
     void engineThatLacksTheRoute_isNamedAtTheStart() {
         try (Emulator stock = Emulator.start(vertx, QuickEngine.PLAIN);
                 Emulator vllm = Emulator.start(vertx, VLLM)) {

@@ -59,7 +59,7 @@ public final class EmulateCommand implements Callable<Integer> {
             "--hicache",
             "--chunked-prefill-size",
             "--schedule-policy");
-    /** What a TensorRT-LLM has none of. */
+    /** Options that a TensorRT-LLM has nothing for. */
     private static final List<String> NAMED_BY_VLLM = List.of(
             "--hash-algo",
             "--hash-seed",

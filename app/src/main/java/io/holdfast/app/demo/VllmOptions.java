@@ -95,7 +95,7 @@ final class VllmOptions {
                 nixlLease == null ? loaded : loaded.withNixlLease(Duration.ofSeconds(nixlLease)));
     }
 
-    /** The same in the place of a TensorRT-LLM. */
+    /** Returns these settings with the names, routes and events of a TensorRT-LLM. */
     EmulatorSettings.Kind tensorRt(int blockTokens, Optional<Integer> contextTokens, int maxRunning) {
         return new EmulatorSettings.Kind.Vllm(
                 settings(blockTokens, contextTokens, maxRunning).withRelease(VllmSettings.Release.TENSORRT_LLM));

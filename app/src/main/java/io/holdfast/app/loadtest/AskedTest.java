@@ -2,6 +2,7 @@ package io.holdfast.app.loadtest;
 
 import io.holdfast.app.cli.ExitCode;
 import io.holdfast.app.cli.TerminalText;
+import io.holdfast.loadtest.LoadTestException;
 import io.holdfast.loadtest.client.ServerUnit;
 import io.holdfast.loadtest.journal.ArmPlan;
 import io.holdfast.loadtest.journal.Journal;
@@ -101,7 +102,13 @@ record AskedTest(
             ArmPlan.Release arm, FloodShape shape, OptionalLong capacityTokens, TerminalText text) {
         capacityTokens.stream().forEach(capacity -> {
             long most = capacity - shape.prefixTokens();
-            long least = most - arm.held(capacityTokens).orElseThrow();
+            long held = arm.held(capacityTokens).orElseThrow();
+            long least = most - held;
+            if (least < 0) {
+                throw new LoadTestException("What is held (" + held + " tokens) and the prefix of "
+                        + shape.prefixTokens() + " do not fit into the cache of " + capacity
+                        + " together; hold less by --held-tokens.");
+            }
             text.paragraph(
                     "  note: ",
                     "The prefix survives floods of " + least + " to " + most + " tokens only with the room that is"

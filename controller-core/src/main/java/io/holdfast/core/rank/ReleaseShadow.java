@@ -239,7 +239,7 @@ public final class ReleaseShadow {
         private final Deque<Integer> evicted = new ArrayDeque<>();
         /** Ends of the paths that are kept, each with the time until which it is, the one released first first. */
         private final Map<Integer, Long> kept = new LinkedHashMap<>();
-        /** By number: the block above one that is kept, or {@link #NONE}, and how many of the paths it is on. */
+        /** Blocks above those that are kept, by number, or {@link #NONE}, and how many of the paths each is on. */
         private int[] above = new int[FEWEST];
 
         private int[] paths = new int[FEWEST];
@@ -438,7 +438,7 @@ public final class ReleaseShadow {
             free[freed++] = number;
         }
 
-        /** Of a path that is stored, what was evicted for its beginning may have come back with its end. */
+        /** Forgets what was evicted, unless it came back: a path may evict for its beginning what its end stores again. */
         private void forgetEvicted() {
             for (int number : evicted) {
                 if (!cache.has(number) && numbers.find(names, names[number]) == number) {

@@ -138,6 +138,22 @@ final class ReleaseShadowTest {
         assertThat(shadow.whyNot()).contains("no memory left");
     }
 
+    /** Both caches are alike once the engine has stored as many blocks as it has. */
+    @Test
+    void modelEnds_onceAllLeasesAreOver_andTheCacheWasFilledAgain() {
+        stored(1, 2, 3);
+        stored(11, 12, 13);
+        assertThat(shadow.gaveBack(3, 10)).isTrue();
+        shadow.stored(100);
+        assertThat(shadow.running()).as("a lease would run still").isTrue();
+        shadow.now(10);
+        shadow.stored(6);
+        assertThat(shadow.running()).isTrue();
+        shadow.stored(1);
+        assertThat(shadow.running()).isFalse();
+        assertThat(shadow.measured()).isTrue();
+    }
+
     @Test
     void cacheThatIsTooLarge_isNotModelled() {
         long[] path = LongStream.rangeClosed(1, ReleaseShadow.MOST_BLOCKS).toArray();
