@@ -31,8 +31,10 @@ import io.holdfast.core.pin.Ledger;
 import io.holdfast.core.pin.LedgerLine;
 import io.holdfast.core.pin.LedgerStore;
 import io.holdfast.core.pin.Pins;
+import io.holdfast.core.plan.Copies;
 import io.holdfast.core.plan.Plan;
 import io.holdfast.core.plan.Planner;
+import io.holdfast.core.prefix.HotPrefix;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.core.requests.RequestRules;
@@ -410,6 +412,16 @@ public final class Controller {
      */
     public CompletionStage<List<UnstableHead>> heads() {
         return tell(() -> observers.heads().map(UnstableHeads::found).orElse(List.of()));
+    }
+
+    /** Answers the hottest prefixes that requests share or somebody wants, for other engines to be told of. */
+    public CompletionStage<List<HotPrefix>> hottest(int most) {
+        return tell(() -> events.prefixes().hottest(most));
+    }
+
+    /** Says what other engines have of the prefixes here, from the next plan on; any thread. */
+    public void copies(Copies known) {
+        mailbox.outcome(() -> tick.copies(known));
     }
 
     /** Answers what was measured of the traffic of the cache that is decided about. */

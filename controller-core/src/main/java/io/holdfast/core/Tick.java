@@ -18,6 +18,7 @@ import io.holdfast.core.index.EngineCaches;
 import io.holdfast.core.index.Prefix;
 import io.holdfast.core.pin.Pins;
 import io.holdfast.core.plan.AutomaticHolds;
+import io.holdfast.core.plan.Copies;
 import io.holdfast.core.plan.Plan;
 import io.holdfast.core.plan.PlanInput;
 import io.holdfast.core.plan.Planner;
@@ -64,6 +65,7 @@ final class Tick {
     private long ticks;
     private Budget budget = Budget.none();
     private Plan plan = new Plan(0, List.of());
+    private Copies copies = Copies.NONE;
 
     /** Creates the decisions about the engine that all of these are parts of. */
     Tick(
@@ -117,6 +119,10 @@ final class Tick {
         nowNanos = nanos;
     }
 
+    void copies(Copies known) {
+        copies = known;
+    }
+
     void hint(Hint hint, Prefix prefix) {
         byRank.ifPresent(rank -> rank.hint(hint, prefix));
     }
@@ -167,7 +173,8 @@ final class Tick {
                         candidates,
                         Lease.longestAutomatic(settings.automaticLease()),
                         ranking,
-                        new Saving(events.prefill(), settings.leastSaving()))));
+                        new Saving(events.prefill(), settings.leastSaving()),
+                        copies)));
         if (steering.keepsHeld()) {
             plan = plan.keeping(steering.paused().orElse(""));
         }

@@ -90,7 +90,19 @@ public record PlanInput(Moment moment, Cache cache, Means means, Limits limits, 
      * @param longestLease how long an automatic hold waits for a use at most
      * @param ranking what is to be held by its rank
      * @param saving what holds save, and what is worth one
+     * @param copies what other engines have of them
      */
     public record Automatic(
-            boolean on, List<SharedPrefix> candidates, Duration longestLease, Ranking ranking, Saving saving) {}
+            boolean on,
+            List<SharedPrefix> candidates,
+            Duration longestLease,
+            Ranking ranking,
+            Saving saving,
+            Copies copies) {
+        /** Creates the prefixes of an engine that knows of no other. */
+        public Automatic(
+                boolean on, List<SharedPrefix> candidates, Duration longestLease, Ranking ranking, Saving saving) {
+            this(on, candidates, longestLease, ranking, saving, Copies.NONE);
+        }
+    }
 }

@@ -56,6 +56,8 @@ public enum Reason {
     NOT_LICENSED,
     /** A request saves less with it held than is worth a hold. */
     SAVES_TOO_LITTLE,
+    /** Another engine of the fleet has it, and its touches go where it is cached. */
+    HELD_ELSEWHERE,
 
     /** Nothing new is pinned now: a pause, events that were lost, what an earlier life left, no answer to a probe. */
     NOTHING_NEW,

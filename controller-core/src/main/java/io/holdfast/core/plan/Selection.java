@@ -41,6 +41,11 @@ final class Selection {
      * What is left of the room goes to what is to be held by its rank, in that order, as far as it reaches. Their
      * reserve was looked at when they were chosen, with what is taken here before them. Of what one saves only as much
      * counts as it is likely to be used.
+     *
+     * Copies
+     * ------
+     * What another engine has and serves is worth less here, by the part of the touches that would find it there. Where
+     * hardly any is left, the copy here is given up; where nobody knows of others, nothing changes.
      */
     private static final double STAYS = 1.5;
     private static final int MOST = 64;
@@ -57,6 +62,7 @@ final class Selection {
     private final List<Choice> order = new ArrayList<>();
     private final List<SharedPrefix> savingTooLittle = new ArrayList<>();
     private final List<SharedPrefix> usedTooRarely = new ArrayList<>();
+    private final List<SharedPrefix> heldElsewhere = new ArrayList<>();
     private long othersTokens;
     private long chosenTokens;
 
@@ -102,6 +108,11 @@ final class Selection {
                                 + seconds(automatic.longestLease().toNanos())
                                 + ", 12 times automaticLeaseSeconds: a larger"
                                 + " number spans them, or a requested hold with a lease of its own");
+            }
+        }
+        for (SharedPrefix prefix : heldElsewhere) {
+            if (prefix.lastBlock() == lastBlock) {
+                return new Why(Reason.HELD_ELSEWHERE, automatic.copies().said(lastBlock));
             }
         }
         for (Choice choice : order) {
@@ -151,8 +162,13 @@ final class Selection {
         automatic.candidates().stream()
                 .filter(prefix -> prefix.gapNanos() > automatic.longestLease().toNanos())
                 .forEach(usedTooRarely::add);
+        automatic.candidates().stream()
+                .filter(prefix -> automatic.copies().areEnough(prefix.lastBlock(), isHeld(prefix)))
+                .forEach(heldElsewhere::add);
         List<SharedPrefix> left = new ArrayList<>(automatic.candidates().stream()
-                .filter(prefix -> !savingTooLittle.contains(prefix) && !usedTooRarely.contains(prefix))
+                .filter(prefix -> !savingTooLittle.contains(prefix)
+                        && !usedTooRarely.contains(prefix)
+                        && !heldElsewhere.contains(prefix))
                 .filter(prefix -> !isPutOff(prefix))
                 .filter(prefix -> automaticHolds.containsKey(prefix.lastBlock())
                         || !cache.tree().pinned(prefix.lastBlock()))
@@ -194,7 +210,8 @@ final class Selection {
 
     private double worth(SharedPrefix prefix, int above) {
         double stays = isHeld(prefix) ? STAYS : 1;
-        return stays * prefix.heat() * (prefix.blocks() - above) / Math.max(1, heldBlocks(prefix) - above);
+        double here = automatic.copies().worth(prefix.lastBlock());
+        return here * stays * prefix.heat() * (prefix.blocks() - above) / Math.max(1, heldBlocks(prefix) - above);
     }
 
     /** Blocks of the longest prefix before this one that is taken. */
@@ -277,6 +294,7 @@ final class Selection {
             long adds = tokens(prefix.adds() + heldBlocks(last, prefix.blocks()) - prefix.blocks());
             if (!chosen.contains(last)
                     && (held || !cache.tree().pinned(last))
+                    && !automatic.copies().areEnough(last, held)
                     && !automatic.saving().isTooLittle((long) (prefix.chance() * tokens(prefix.blocks())), held)
                     && othersTokens + chosenTokens + adds <= budget.automaticBesideReserve()) {
                 chosen.add(last);

@@ -536,6 +536,24 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
                 .toList();
     }
 
+    /** The hottest that are shared or wanted, those first that save the most prefill. */
+    public List<HotPrefix> hottest(int most) {
+        double touches = Math.log(2) * Duration.ofHours(1).toNanos() / halfLifeNanos;
+        return entries.values().stream()
+                .filter(entry -> entry.ways > 1 || entry.wantedBy > 0)
+                .sorted(Comparator.comparingDouble((Entry entry) -> entry.heatNow() * entry.blocks)
+                        .reversed()
+                        .thenComparingLong(entry -> entry.lastBlock))
+                .limit(most)
+                .map(entry -> new HotPrefix(
+                        entry.lastBlock,
+                        entry.blocks,
+                        touches * entry.heatNow(),
+                        tree.resident(entry.lastBlock),
+                        entry.tokens))
+                .toList();
+    }
+
     @Override
     public OptionalLong needBeside(Set<Long> held) {
         int count = Math.min(promptCount, PROMPTS);

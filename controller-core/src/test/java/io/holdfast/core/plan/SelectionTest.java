@@ -51,6 +51,7 @@ final class SelectionTest {
     private String roomTerm = "room beside running requests";
     private long share = 24_576;
     private long pinned;
+    private Copies copies = Copies.NONE;
 
     private final PrefixView prefixes = new PrefixView() {
         @Override
@@ -244,6 +245,30 @@ final class SelectionTest {
         assertThat(chosen()).containsExactly(100L, 300L);
     }
 
+    @Test
+    void whatAnotherEngineHasAndServes_isNotHeldHereToo() {
+        candidate(100, 20, 50);
+        candidate(200, 20, 40);
+        copies = new Copies(Map.of(100L, 0.1));
+        assertThat(chosen()).containsExactly(200L);
+    }
+
+    @Test
+    void whatAnotherEngineServesInPart_isWorthTheRest() {
+        candidate(100, 20, 50);
+        candidate(200, 20, 40);
+        copies = new Copies(Map.of(100L, 0.5));
+        assertThat(chosen()).containsExactly(200L, 100L);
+    }
+
+    @Test
+    void copyThatIsHeld_staysUntilHardlyAnythingIsLeft() {
+        assertThat(new Copies(Map.of(100L, 0.2)).areEnough(100, true)).isFalse();
+        assertThat(new Copies(Map.of(100L, 0.2)).areEnough(100, false)).isTrue();
+        assertThat(new Copies(Map.of(100L, 0.1)).areEnough(100, true)).isTrue();
+        assertThat(Copies.NONE.areEnough(100, false)).isFalse();
+    }
+
     private Set<Long> chosen() {
         Budget budget = new Budget(
                 24_576,
@@ -262,7 +287,7 @@ final class SelectionTest {
                         new PlanInput.Means(TRAITS, Optional.empty(), Optional.empty(), Optional.of("nothing is sent")),
                         new PlanInput.Limits(budget, false, Set.of(), Set.of()),
                         new PlanInput.Wishes(holds, Optional.empty(), Duration.ZERO),
-                        new PlanInput.Automatic(true, candidates, Lease.LONGEST, Ranking.NONE, unmeasured)))
+                        new PlanInput.Automatic(true, candidates, Lease.LONGEST, Ranking.NONE, unmeasured, copies)))
                 .chosen();
     }
 

@@ -652,12 +652,12 @@ public final class EngineLink implements AutoCloseable {
         return limit;
     }
 
-    /** The holds that last through restarts. */
     /** Returns true once everything was let go of after a fault. */
     boolean isOutOfOffice() {
         return emergency.reason().isPresent();
     }
 
+    /** The holds that last through restarts. */
     public LastingHolds lasting() {
         return lasting;
     }
