@@ -136,6 +136,11 @@ class ReleaseApiTest {
             bed.engine.generate(SYSTEM);
             bed.engine.generate(TURN);
             bed.heard();
+            Eventually.see(
+                    "what is declared is held",
+                    bed.client::holds,
+                    holds -> holds.stream()
+                            .anyMatch(hold -> hold.getString("state").equals("held")));
             held(bed, TURN, "agent-1");
 
             JsonObject given = released(bed, tokens(SYSTEM));
