@@ -276,6 +276,11 @@ public final class ControllerHarness {
         }
     }
 
+    /** Another process of the engine answers from now on, which counts from 0. */
+    public void anotherProcess() {
+        requests = 0;
+    }
+
     public void readings(int running, int waiting) {
         controller.readings(Samples.ofRanks(
                 Samples.readings(10_000, 16, 9_000, running, waiting, 0, 0, 0, now), engine.capabilities.caches()));

@@ -79,16 +79,17 @@ final class PinDoubts {
     /**
      * Returns true if a pin whose unpin had no clear answer is gone: an engine keeps a block that is pinned, and the
      * events, of which none is missing, show that this one is not there. So it is after a restart of the engine amid the
-     * unpin. Events that begin anew may be those of a cache that lives: what they say counts once the engine's own
-     * counters show that another process answers.
+     * unpin. Events that were numbered anew since the pin was made may be those of a cache that lives on, and what came
+     * before an earlier life ended nobody can tell: there the engine's own counters have to show that another process
+     * answers.
      */
     boolean isGone(Pin pin, long certainForNanos) {
         boolean heard = pin.askedNanos == Pin.NEVER
                 || table.nowNanos - pin.askedNanos >= ON_THE_WAY_NANOS
                 || tree.heardSince(pin.askedNanos + TOLD_AFTER_NANOS);
-        boolean believed = emptiedNanos == Pin.NEVER
-                || (pin.askedNanos != Pin.NEVER && emptiedNanos < pin.askedNanos)
-                || processNanos > pin.askedNanos;
+        boolean anotherProcess = processNanos != Pin.NEVER && processNanos >= pin.pinnedNanos;
+        boolean sameNumbering = !pin.fromEarlierLife && (emptiedNanos == Pin.NEVER || emptiedNanos < pin.pinnedNanos);
+        boolean believed = anotherProcess || sameNumbering;
         return certainForNanos >= 0
                 && heard
                 && believed
