@@ -1,0 +1,95 @@
+package io.holdfast.sidecar.config;
+
+import static io.holdfast.sidecar.config.ConfigException.require;
+
+import io.holdfast.sidecar.config.Key.Change;
+import io.holdfast.sidecar.config.Key.Default;
+import io.holdfast.sidecar.config.Key.Reload;
+import io.holdfast.sidecar.config.Key.Unit;
+import java.net.URI;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.Pattern;
+
+/** Place where this sidecar's engines tell those of others what is hot, and whom it asks for tokens. */
+@Reload(Change.RESTART)
+public record FleetConfig(
+        @Key("where engines leave what the others should know: none, memory (among the engines of this process) or"
+                + " valkey://host:port, valkeys://… (TLS), valkey-sentinel://host:port,…/name, valkey-cluster://host:port,…")
+        @Unit("none, memory or address")
+        @Default(value = "none", why = "nothing is shared, and nobody is asked")
+        String store,
+
+        @Key("word that keeps engines of one model apart that are to share nothing")
+        @Unit(value = "word", range = "letters, digits, dots, dashes")
+        @Default(value = "''", why = "engines of one model share what is hot")
+        String namespace,
+
+        @Key("environment variable that has the store's user") @Default(why = "none")
+        Optional<String> userEnv,
+
+        @Key("environment variable that has the store's password") @Default(why = "none")
+        Optional<String> passwordEnv,
+
+        @Key("URL at which peers reach this sidecar, to ask it for the tokens of fleet holds that it took")
+        @Default(why = "nobody can ask, so other engines hold only what they saw themselves")
+        Optional<URI> address,
+
+        @Key("names, addresses and ranges of other sidecars, which may be asked for tokens of prompts; they have the same"
+                + " act token")
+        @Unit(value = "names", range = "names, addresses, a.b.c.d/n")
+        @Default(value = "[]", why = "nobody is asked, whatever the store says")
+        List<String> peers,
+
+        @Key("certificates that peers' may be signed by") @Unit("file") @Default(why = "the JDK's")
+        Optional<Path> caFile) {
+    /** Fleet that shares nothing. */
+    public static final FleetConfig NONE = new FleetConfig(
+            "none", "", Optional.empty(), Optional.empty(), Optional.empty(), List.of(), Optional.empty());
+
+    private static final Pattern WORD = Pattern.compile("[A-Za-z0-9._-]{0,64}");
+    private static final Pattern STORE =
+            Pattern.compile("none|memory|(valkeys?|valkey-(sentinel|cluster)|rediss?|redis-(sentinel|cluster))://\\S+");
+
+    public FleetConfig {
+        require(
+                STORE.matcher(store).matches(),
+                "store",
+                store,
+                "write none, memory, or an address such as valkey://10.0.0.5:6379");
+        require(
+                WORD.matcher(namespace).matches(),
+                "namespace",
+                namespace,
+                "write at most 64 letters, digits, dots and dashes");
+        address.ifPresent(url -> require(
+                url.getHost() != null && ("http".equals(url.getScheme()) || "https".equals(url.getScheme())),
+                "address",
+                url,
+                "write a URL such as https://10.0.0.7:8471"));
+        address.ifPresent(url -> require(
+                "https".equals(url.getScheme()) || SidecarConfig.Listen.isLoopback(url.getHost()),
+                "address",
+                url,
+                "tokens of prompts leave this machine by https alone: write listen.tls and an https address"));
+        peers = List.copyOf(peers);
+        for (int i = 0; i < peers.size(); i++) {
+            require(
+                    Peers.isOne(peers.get(i)),
+                    "peers[" + i + "]",
+                    peers.get(i),
+                    "write a name, an address or a range such as 10.0.0.0/24");
+        }
+    }
+
+    /** Returns true if anything is shared. */
+    public boolean shares() {
+        return !store.equals("none");
+    }
+
+    /** Returns who may be asked for tokens. */
+    public Peers mayBeAsked() {
+        return new Peers(peers);
+    }
+}
