@@ -416,7 +416,7 @@ public final class Controller {
 
     /** Answers the hottest prefixes that requests share or somebody wants, for other engines to be told of. */
     public CompletionStage<List<HotPrefix>> hottest(int most) {
-        return tell(() -> events.prefixes().hottest(most));
+        return tell(() -> events.prefixes().hottest(most, holds.heldEnds()));
     }
 
     /** Says what other engines have of the prefixes here, from the next plan on; any thread. */

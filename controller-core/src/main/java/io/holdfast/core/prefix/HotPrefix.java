@@ -9,7 +9,9 @@ import java.util.Optional;
  * @param blocks from the root to there
  * @param touchesAnHour how often requests go over it, as it was lately
  * @param resident whether its end is in the cache
+ * @param held whether it is held
  * @param tokens all of it, where they are kept; they are prompt text and leave this process only to be sent to an engine
  */
 @SuppressWarnings("OptionalContainingArray")
-public record HotPrefix(long lastBlock, int blocks, double touchesAnHour, boolean resident, Optional<int[]> tokens) {}
+public record HotPrefix(
+        long lastBlock, int blocks, double touchesAnHour, boolean resident, boolean held, Optional<int[]> tokens) {}

@@ -536,8 +536,12 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
                 .toList();
     }
 
-    /** The hottest that are shared or wanted, those first that save the most prefill. */
-    public List<HotPrefix> hottest(int most) {
+    /**
+     * The hottest that are shared or wanted, those first that save the most prefill.
+     *
+     * @param held the ends of what is held
+     */
+    public List<HotPrefix> hottest(int most, Set<Long> held) {
         double touches = Math.log(2) * Duration.ofHours(1).toNanos() / halfLifeNanos;
         return entries.values().stream()
                 .filter(entry -> entry.ways > 1 || entry.wantedBy > 0)
@@ -550,6 +554,7 @@ public final class SharedPrefixes implements PrefixView, WantedPrefixes {
                         entry.blocks,
                         touches * entry.heatNow(),
                         tree.resident(entry.lastBlock),
+                        held.contains(entry.lastBlock),
                         entry.tokens))
                 .toList();
     }

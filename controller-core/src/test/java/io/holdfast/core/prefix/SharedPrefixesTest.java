@@ -83,21 +83,22 @@ final class SharedPrefixesTest {
 
     @Test
     void hottest_tellsHowOftenItIsTouchedNow() {
-        assertThat(prefixes.hottest(8)).isEmpty();
+        assertThat(prefixes.hottest(8, Set.of(SYSTEM_PROMPT))).isEmpty();
         for (int i = 0; i < 40; i++) {
             user(20, 5);
         }
-        assertThat(prefixes.hottest(8)).singleElement().satisfies(hot -> {
+        assertThat(prefixes.hottest(8, Set.of(SYSTEM_PROMPT))).singleElement().satisfies(hot -> {
             assertThat(hot.lastBlock()).isEqualTo(SYSTEM_PROMPT);
             assertThat(hot.blocks()).isEqualTo(20);
             assertThat(hot.resident()).isTrue();
+            assertThat(hot.held()).isTrue();
             assertThat(hot.tokens()).isEmpty();
             // 40 requests within moments: as many as a rate would leave behind whose half-life is five minutes.
             assertThat(hot.touchesAnHour()).isBetween(40 * 12 * 0.5, 40 * 12 * 0.7);
         });
-        assertThat(prefixes.hottest(0)).isEmpty();
+        assertThat(prefixes.hottest(0, Set.of())).isEmpty();
         loseAll();
-        assertThat(prefixes.hottest(8))
+        assertThat(prefixes.hottest(8, Set.of(SYSTEM_PROMPT)))
                 .singleElement()
                 .satisfies(hot -> assertThat(hot.resident()).isFalse());
     }

@@ -16,7 +16,8 @@ import java.util.regex.Pattern;
 @Reload(Change.RESTART)
 public record FleetConfig(
         @Key("where engines leave what the others should know: none, memory (among the engines of this process) or"
-                + " valkey://host:port, valkeys://… (TLS), valkey-sentinel://host:port,…/name, valkey-cluster://host:port,…")
+                + " valkey://host:port, valkeys://… (TLS), valkey-sentinel://host:port,…/name,"
+                + " valkey-cluster://host:port,…")
         @Unit("none, memory or address")
         @Default(value = "none", why = "nothing is shared, and nobody is asked")
         String store,
@@ -36,8 +37,8 @@ public record FleetConfig(
         @Default(why = "nobody can ask, so other engines hold only what they saw themselves")
         Optional<URI> address,
 
-        @Key("names, addresses and ranges of other sidecars, which may be asked for tokens of prompts; they have the same"
-                + " act token")
+        @Key("names, addresses and ranges of other sidecars, which may be asked for tokens of prompts; they have"
+                + " the same act token")
         @Unit(value = "names", range = "names, addresses, a.b.c.d/n")
         @Default(value = "[]", why = "nobody is asked, whatever the store says")
         List<String> peers,

@@ -10,7 +10,8 @@ import java.util.regex.Pattern;
 /** Other sidecars that the configuration names; nobody else is called or told anything, whatever a store says. */
 public final class Peers {
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9]([A-Za-z0-9._-]{0,252})");
-    private static final Pattern LITERAL = Pattern.compile("[0-9]{1,3}(\\.[0-9]{1,3}){3}|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*");
+    private static final Pattern LITERAL =
+            Pattern.compile("[0-9]{1,3}(\\.[0-9]{1,3}){3}|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*");
 
     private final List<String> peers;
 

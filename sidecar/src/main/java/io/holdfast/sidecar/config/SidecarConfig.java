@@ -67,22 +67,34 @@ public record SidecarConfig(
 
     /** Makes one that shows no texts and shares no device. */
     public SidecarConfig(Listen listen, Path stateDirectory, List<EngineConfig> engines) {
-        this(listen, stateDirectory, SNAPSHOTS, List.of(), engines, Optional.empty(), FleetConfig.NONE, false, List.of());
+        this(
+                listen,
+                stateDirectory,
+                SNAPSHOTS,
+                List.of(),
+                engines,
+                Optional.empty(),
+                FleetConfig.NONE,
+                false,
+                List.of());
     }
 
     /** Returns this configuration with the leave to show texts, or without. */
     public SidecarConfig withShowText(boolean value) {
-        return new SidecarConfig(listen, stateDirectory, snapshots, devices, engines, discovery, fleet, value, otherStates);
+        return new SidecarConfig(
+                listen, stateDirectory, snapshots, devices, engines, discovery, fleet, value, otherStates);
     }
 
     /** Returns this configuration with these engines in place of its own. */
     public SidecarConfig withEngines(List<EngineConfig> others) {
-        return new SidecarConfig(listen, stateDirectory, snapshots, devices, others, discovery, fleet, showText, otherStates);
+        return new SidecarConfig(
+                listen, stateDirectory, snapshots, devices, others, discovery, fleet, showText, otherStates);
     }
 
     /** Returns this configuration with directories in which an earlier start may have left ledgers. */
     public SidecarConfig withOtherStates(List<Path> others) {
-        return new SidecarConfig(listen, stateDirectory, snapshots, devices, engines, discovery, fleet, showText, others);
+        return new SidecarConfig(
+                listen, stateDirectory, snapshots, devices, engines, discovery, fleet, showText, others);
     }
 
     /** Address of the HTTP API, and who may use it. */

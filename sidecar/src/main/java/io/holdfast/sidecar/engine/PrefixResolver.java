@@ -117,6 +117,29 @@ public final class PrefixResolver {
         return naming().of(tokens);
     }
 
+    /** The engine's rule of naming blocks, which may not be known yet. */
+    public BlockNaming rule() {
+        return names;
+    }
+
+    /** Tokens that prompts share which begin with such a prefix; fails with {@link ApiError} where nobody knows them. */
+    public CompletionStage<int[]> sharedTokens(PrefixSource source) {
+        try {
+            knownBlockTokens();
+            return switch (source) {
+                case PrefixSource.Tokens tokens -> CompletableFuture.completedStage(tokens.ids());
+                case PrefixSource.Text text -> starts.of(text.text()).thenApply(shared -> bounded(shared.tokens()));
+                case PrefixSource.Messages messages ->
+                    starts.of(messages).thenApply(shared -> bounded(shared.tokens()));
+                case PrefixSource.Hashes _, PrefixSource.Example _ ->
+                    throw ApiError.badRequest("Other engines name blocks otherwise, so a hold of the fleet is asked for"
+                            + " by tokens, text or messages.");
+            };
+        } catch (ApiError refusal) {
+            return CompletableFuture.failedStage(refusal);
+        }
+    }
+
     /** Naming of blocks by one engine as it is now; equal ones name a prompt's blocks alike. */
     public record Naming(BlockNaming rule, int blockTokens) {
         /** Names of the whole blocks of a prompt. */

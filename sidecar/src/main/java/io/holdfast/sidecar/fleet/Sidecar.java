@@ -2,6 +2,8 @@ package io.holdfast.sidecar.fleet;
 
 import com.sun.management.OperatingSystemMXBean;
 import io.holdfast.core.plan.AutomaticHolds;
+import io.holdfast.sidecar.cell.Cells;
+import io.holdfast.sidecar.cell.Stores;
 import io.holdfast.sidecar.config.ApiError;
 import io.holdfast.sidecar.config.ApiTokens;
 import io.holdfast.sidecar.config.ConfigException;
@@ -13,6 +15,7 @@ import io.holdfast.sidecar.config.ReloadReport;
 import io.holdfast.sidecar.config.SidecarConfig;
 import io.holdfast.sidecar.config.SidecarConfig.Listen;
 import io.holdfast.sidecar.config.SidecarException;
+import io.holdfast.sidecar.engine.EngineLink;
 import io.holdfast.sidecar.engine.EventThread;
 import io.holdfast.sidecar.engine.Limits;
 import io.holdfast.sidecar.engine.SharedServices;
@@ -34,10 +37,14 @@ import io.vertx.core.http.HttpServerOptions;
 import io.vertx.micrometer.MicrometerMetricsFactory;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
+import java.net.InetAddress;
 import java.net.URI;
+import java.net.UnknownHostException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
@@ -104,6 +111,7 @@ public final class Sidecar implements AutoCloseable {
     private Optional<HttpApi> api = Optional.empty();
     private Optional<Limits> limits = Optional.empty();
     private Optional<Fleet> fleet = Optional.empty();
+    private Optional<Cells> cells = Optional.empty();
     private Optional<Reloads> reloads = Optional.empty();
 
     private Sidecar(
@@ -240,6 +248,7 @@ public final class Sidecar implements AutoCloseable {
                 seams);
         reloads = Optional.of(again);
         thread.onReturn(again::followAnew);
+        cells = cells(config, engines.links());
         Overviews overviews = new Overviews(engines.links(), clock, seams.wall());
         HttpApi served = new HttpApi(
                 vertx,
@@ -247,6 +256,7 @@ public final class Sidecar implements AutoCloseable {
                 HttpLimits.defaults(),
                 clock,
                 engines.links(),
+                cells,
                 thread,
                 registry,
                 overviews,
@@ -265,6 +275,8 @@ public final class Sidecar implements AutoCloseable {
         engines.begin(uri());
         timers.add(vertx.setPeriodic(1, seams.waitMillis(Overviews.LOOKS), timer -> overviews.look()));
         timers.add(vertx.setPeriodic(seams.waitMillis(seams.summaries()), timer -> overviews.summarise()));
+        cells.ifPresent(
+                parts -> timers.add(vertx.setPeriodic(1, seams.waitMillis(Cells.LOOKS), timer -> parts.look())));
         again.start();
         if (access.actingRefused()) {
             LOG.warn(
@@ -276,6 +288,30 @@ public final class Sidecar implements AutoCloseable {
             shortOf(memoryBytes()).ifPresent(LOG::warn);
         }
         LOG.info("The sidecar looks after {} at {}.", engines.links().keySet(), uri());
+    }
+
+    /** The engines' parts in a fleet; absent where nothing is shared. */
+    private Optional<Cells> cells(SidecarConfig config, Map<String, EngineLink> links) throws IOException {
+        if (!config.fleet().shares()) {
+            return Optional.empty();
+        }
+        return Optional.of(new Cells(
+                config.fleet(),
+                Stores.open(config.fleet(), System.getenv(), clock),
+                ApiTokens.of(listen, System.getenv()).act(),
+                links,
+                clock,
+                new SplittableRandom(),
+                executor,
+                Cells.process(machine(), config.stateDirectory())));
+    }
+
+    private static String machine() {
+        try {
+            return InetAddress.getLocalHost().getHostName();
+        } catch (UnknownHostException e) {
+            return "localhost";
+        }
     }
 
     /** The machine's memory, or that of the container where one bounds it. */
@@ -346,6 +382,7 @@ public final class Sidecar implements AutoCloseable {
     /** Ends whatever was begun, in the order that leaves nobody waiting for what has ended. */
     private void shut() {
         timers.forEach(vertx::cancelTimer);
+        cells.ifPresent(Cells::close);
         fleet.ifPresent(Fleet::stopAsking);
         reloads.ifPresent(Reloads::close);
         // Before anything that it hears of the engines ends.

@@ -1,6 +1,7 @@
 package io.holdfast.sidecar.http;
 
 import io.holdfast.core.hold.Lease;
+import io.holdfast.sidecar.cell.Cells;
 import io.holdfast.sidecar.config.ApiError;
 import io.holdfast.sidecar.config.ConfigException;
 import io.holdfast.sidecar.config.HttpLimits;
@@ -86,6 +87,7 @@ public final class HttpApi implements AutoCloseable {
     private final Access access;
     private final ConnectionGuard guard;
     private final Map<String, EngineLink> engines;
+    private final Optional<Cells> cells;
     private final EventThread thread;
     private final LongSupplier clock;
     private final PrometheusMeterRegistry registry;
@@ -106,6 +108,7 @@ public final class HttpApi implements AutoCloseable {
             HttpLimits limits,
             LongSupplier clock,
             Map<String, EngineLink> engines,
+            Optional<Cells> cells,
             EventThread thread,
             PrometheusMeterRegistry registry,
             Overviews overviews,
@@ -115,6 +118,7 @@ public final class HttpApi implements AutoCloseable {
         this.access = access;
         this.guard = new ConnectionGuard(limits, clock);
         this.engines = engines;
+        this.cells = cells;
         this.thread = thread;
         this.clock = clock;
         this.registry = registry;
@@ -143,6 +147,7 @@ public final class HttpApi implements AutoCloseable {
                 new LimitRoutes(this),
                 new PrefixRoutes(this, access),
                 new RouterReportRoutes(this),
+                new FleetRoutes(this, cells),
                 new QueryRoutes(this, engines, clock),
                 new DocumentRoutes(this),
                 streams,
@@ -327,6 +332,11 @@ public final class HttpApi implements AutoCloseable {
 
     Future<Resolved> resolved(EngineLink engine, PrefixSource source, Lease lease) {
         return tokenized(engine.prefixes().resolve(source, lease));
+    }
+
+    /** Tokens that prompts share which begin with such a prefix. */
+    Future<int[]> sharedTokens(EngineLink engine, PrefixSource source) {
+        return tokenized(engine.prefixes().sharedTokens(source));
     }
 
     /** Tokens of a text. */

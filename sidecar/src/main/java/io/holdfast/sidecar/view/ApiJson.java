@@ -688,7 +688,7 @@ public final class ApiJson {
         return value;
     }
 
-    private static String lower(Enum<?> constant) {
+    static String lower(Enum<?> constant) {
         return constant.name().toLowerCase(Locale.ROOT);
     }
 }

@@ -14,7 +14,6 @@ import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
@@ -106,7 +105,7 @@ public final class DecisionLog {
         Map<Long, String> shown = new HashMap<>();
         for (HoldView hold : holds) {
             String code = Optional.ofNullable(lines.get(hold.id()))
-                    .map(line -> lower(line.code()))
+                    .map(line -> ApiJson.lower(line.code()))
                     .orElse("");
             boolean waits = hold.state() == HoldState.REQUESTED || hold.state() == HoldState.LOST;
             String key = hold.state() + (waits ? " " + code : "");
@@ -118,7 +117,7 @@ public final class DecisionLog {
                         engine,
                         Decision.About.HOLD,
                         OptionalLong.of(hold.id()),
-                        lower(hold.state()),
+                        ApiJson.lower(hold.state()),
                         code,
                         hold.wantedBlocks(),
                         hold.reason(),
@@ -133,7 +132,7 @@ public final class DecisionLog {
                         engine,
                         Decision.About.HOLD,
                         OptionalLong.of(before.getKey()),
-                        lower(HoldState.RELEASED),
+                        ApiJson.lower(HoldState.RELEASED),
                         "",
                         0,
                         "it is over, and not listed any more",
@@ -152,8 +151,8 @@ public final class DecisionLog {
                             engine,
                             Decision.About.PREFIX,
                             OptionalLong.empty(),
-                            lower(line.action()),
-                            lower(line.code()),
+                            ApiJson.lower(line.action()),
+                            ApiJson.lower(line.code()),
                             line.blocks(),
                             line.reason(),
                             "decided" + ApiJson.WITHHELD));
@@ -172,7 +171,7 @@ public final class DecisionLog {
             seen.paused = view.paused();
         }
         if (view.ttft().state() != seen.effect) {
-            about(engine, now, lower(view.ttft().state()), view.ttft().reason());
+            about(engine, now, ApiJson.lower(view.ttft().state()), view.ttft().reason());
             seen.effect = view.ttft().state();
         }
     }
@@ -239,9 +238,5 @@ public final class DecisionLog {
     /** Returns true if some decisions after this one are not kept any more. */
     public synchronized boolean forgotAfter(long id) {
         return !last.isEmpty() && id < last.getFirst().id - 1;
-    }
-
-    private static String lower(Enum<?> constant) {
-        return constant.name().toLowerCase(Locale.ROOT);
     }
 }

@@ -26,7 +26,6 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.function.Function;
@@ -174,7 +173,7 @@ final class MetricTable {
                         Arrays.stream(HoldState.values())
                                 .flatMap(state -> Arrays.stream(HoldOrigin.values())
                                         .map(origin -> series(
-                                                Tags.of("state", lower(state), "origin", lower(origin)),
+                                                Tags.of("state", ApiJson.lower(state), "origin", ApiJson.lower(origin)),
                                                 link -> link.holds().stream()
                                                         .filter(hold ->
                                                                 hold.state() == state && hold.origin() == origin)
@@ -326,7 +325,7 @@ final class MetricTable {
                         Arrays.stream(GuardState.Calls.values())
                                 .flatMap(calls -> Arrays.stream(GuardState.Breaker.values())
                                         .map(state -> series(
-                                                Tags.of("calls", lower(calls), "state", lower(state)),
+                                                Tags.of("calls", ApiJson.lower(calls), "state", ApiJson.lower(state)),
                                                 link -> link.guard(calls).breaker() == state ? 1 : 0)))
                                 .toList()),
                 metric(
@@ -559,7 +558,7 @@ final class MetricTable {
 
     private static <E extends Enum<E>> List<Series> each(String label, E[] constants, OfConstant<E> value) {
         return Arrays.stream(constants)
-                .map(constant -> series(label, lower(constant), link -> value.value(constant, link)))
+                .map(constant -> series(label, ApiJson.lower(constant), link -> value.value(constant, link)))
                 .toList();
     }
 
@@ -577,9 +576,5 @@ final class MetricTable {
 
     private static Series series(Tags labels, ToDoubleFunction<EngineLink> value) {
         return new Series(labels, value);
-    }
-
-    private static String lower(Enum<?> constant) {
-        return constant.name().toLowerCase(Locale.ROOT);
     }
 }

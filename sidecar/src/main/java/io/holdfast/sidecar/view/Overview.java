@@ -14,7 +14,6 @@ import io.vertx.core.json.JsonObject;
 import java.time.Instant;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
@@ -99,7 +98,7 @@ public record Overview(
         JsonObject json = new JsonObject()
                 .put("id", engine.id())
                 .put("url", engine.url())
-                .put("verdict", lower(engine.verdict().word()))
+                .put("verdict", ApiJson.lower(engine.verdict().word()))
                 .put("says", engine.verdict().word().said())
                 .put("sentence", engine.verdict().sentence())
                 .put("effect", ApiJson.ttft(engine.effect()))
@@ -143,7 +142,7 @@ public record Overview(
     }
 
     private static JsonObject condition(Conditions.Condition one) {
-        return new JsonObject().put("answer", lower(one.answer())).put("why", one.why());
+        return new JsonObject().put("answer", ApiJson.lower(one.answer())).put("why", one.why());
     }
 
     private static JsonObject pressure(EngineOverview.Pressure pressure) {
@@ -181,7 +180,8 @@ public record Overview(
     }
 
     private static JsonObject kvcached(LimitView limit) {
-        JsonObject json = new JsonObject().put("state", lower(limit.state())).put("why", limit.sentence());
+        JsonObject json =
+                new JsonObject().put("state", ApiJson.lower(limit.state())).put("why", limit.sentence());
         limit.segment()
                 .ifPresent(segment -> json.put("limitBytes", segment.limitBytes())
                         .put("usedBytes", segment.usedBytes())
@@ -230,7 +230,7 @@ public record Overview(
     private static JsonObject json(EffectAt seen) {
         JsonObject json = new JsonObject()
                 .put("at", seen.at().toString())
-                .put("state", lower(seen.effect().state()))
+                .put("state", ApiJson.lower(seen.effect().state()))
                 .put("windows", seen.effect().windows());
         seen.effect().effectPercent().ifPresent(percent -> json.put("effectPercent", percent));
         seen.effect()
@@ -282,9 +282,5 @@ public record Overview(
                                 .limit(MOST_PREFIXES)
                                 .map(report -> ApiJson.prefix(report, why))
                                 .toList()));
-    }
-
-    private static String lower(Enum<?> constant) {
-        return constant.name().toLowerCase(Locale.ROOT);
     }
 }

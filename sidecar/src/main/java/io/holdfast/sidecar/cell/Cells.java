@@ -1,0 +1,189 @@
+package io.holdfast.sidecar.cell;
+
+import io.holdfast.core.hash.ContentNames;
+import io.holdfast.embed.cell.Cell;
+import io.holdfast.embed.cell.CellMember;
+import io.holdfast.embed.cell.FleetStore;
+import io.holdfast.embed.cell.SharedEngine;
+import io.holdfast.sidecar.config.FleetConfig;
+import io.holdfast.sidecar.config.Secret;
+import io.holdfast.sidecar.engine.EngineLink;
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.LongSupplier;
+import java.util.random.RandomGenerator;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The engines of this process that take part in a fleet, each as soon as it has said what it serves.
+ *
+ * <p>An engine belongs to the cell of its model and block size; where it comes to serve another model, it leaves one cell
+ * and joins the next.
+ */
+public final class Cells implements AutoCloseable {
+    /** How often each engine's part is looked after. */
+    public static final Duration LOOKS = Duration.ofSeconds(1);
+
+    private static final Logger LOG = LoggerFactory.getLogger(Cells.class);
+
+    private final FleetConfig config;
+    private final FleetStore store;
+    private final PeerTokens peers;
+    private final Map<String, EngineLink> links;
+    private final LongSupplier clock;
+    private final RandomGenerator random;
+    private final ExecutorService executor;
+    private final String process;
+    private final Map<String, Part> parts = new ConcurrentSkipListMap<>();
+    private final AtomicBoolean looking = new AtomicBoolean();
+    private volatile boolean closed;
+
+    /**
+     * One engine's part.
+     *
+     * @param name of the engine in its cell
+     */
+    public record Part(EngineLink link, Cell cell, String name, SharedEngine engine) {
+        /** Its part in the cell, for what is known there. */
+        public CellMember member() {
+            return engine.member();
+        }
+    }
+
+    /**
+     * Shares by a store, which is closed with it.
+     *
+     * @param token for peers, who have the same
+     * @param process name of this process, which no other of the fleet has
+     * @throws IOException with one sentence, where a file of certificates cannot be used
+     */
+    public Cells(
+            FleetConfig config,
+            FleetStore store,
+            Optional<Secret> token,
+            Map<String, EngineLink> links,
+            LongSupplier clock,
+            RandomGenerator random,
+            ExecutorService executor,
+            String process)
+            throws IOException {
+        this.config = config;
+        this.store = store;
+        this.peers = new PeerTokens(config, token, executor);
+        this.links = links;
+        this.clock = clock;
+        this.random = random;
+        this.executor = executor;
+        this.process = process;
+    }
+
+    /** Name of a process, made of its machine's and of the directory that it alone has. */
+    public static String process(String machine, Path stateDirectory) {
+        String safe = machine.replaceAll("[^A-Za-z0-9.-]", "-");
+        long directory = ContentNames.extra(stateDirectory.toAbsolutePath().toString());
+        return safe.substring(0, Math.min(safe.length(), 100)) + "-" + Integer.toHexString((int) directory);
+    }
+
+    /** Looks after every engine's part, away from the caller's thread; one look at a time. */
+    public void look() {
+        if (!closed && looking.compareAndSet(false, true)) {
+            executor.execute(() -> {
+                try {
+                    lookNow();
+                } catch (RuntimeException e) {
+                    LOG.error("Looking after the fleet failed; it is tried again.", e);
+                } finally {
+                    looking.set(false);
+                }
+            });
+        }
+    }
+
+    private void lookNow() {
+        parts.values().removeIf(part -> {
+            boolean over = links.get(part.link().id()) != part.link()
+                    || !part.link().fault().isEmpty()
+                    || !cell(part.link()).map(part.cell()::equals).orElse(true);
+            if (over) {
+                part.engine().leave();
+            }
+            return over;
+        });
+        for (EngineLink link : links.values()) {
+            if (!parts.containsKey(link.id()) && link.fault().isEmpty()) {
+                cell(link).ifPresent(cell -> join(link, cell));
+            }
+        }
+        parts.values().forEach(part -> part.engine().poll());
+    }
+
+    private Optional<Cell> cell(EngineLink link) {
+        int blockTokens = (int) link.view().readings().blockTokens().number().orElse(0);
+        return link.model()
+                .filter(model -> blockTokens > 0 && !model.isBlank())
+                .map(model -> new Cell(model, blockTokens, config.namespace()));
+    }
+
+    private void join(EngineLink link, Cell cell) {
+        String name = link.id().replaceAll("[^A-Za-z0-9.:-]", "-") + ":" + process;
+        SharedEngine engine = new SharedEngine(
+                store,
+                cell,
+                name,
+                config.address().map(URI::toString).orElse(""),
+                clock,
+                random,
+                link.controller(),
+                link.prefixes().rule(),
+                peers);
+        parts.put(link.id(), new Part(link, cell, name, engine));
+        LOG.info(
+                "Engine {} shares what is hot with those that serve {} in blocks of {} tokens, as {}, by {}.",
+                link.id(),
+                cell.model(),
+                cell.blockTokens(),
+                name,
+                store.said());
+    }
+
+    /** The parts that engines of this process take, by the engines' ids. */
+    public List<Part> parts() {
+        return new ArrayList<>(parts.values());
+    }
+
+    /** The part of one engine; absent before it has said what it serves. */
+    public Optional<Part> part(String engine) {
+        return Optional.ofNullable(parts.get(engine));
+    }
+
+    /** What the store is and whether it answers. */
+    public String store() {
+        return store.said();
+    }
+
+    /** The tokens of a hold of the fleet that this process took. */
+    public Optional<int[]> tokens(String hold) {
+        return parts.values().stream()
+                .flatMap(part -> part.engine().tokens(hold).stream())
+                .findFirst();
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        parts.values().forEach(part -> part.engine().leave());
+        parts.clear();
+        peers.close();
+        store.close();
+    }
+}

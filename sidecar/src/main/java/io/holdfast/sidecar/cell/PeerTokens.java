@@ -1,0 +1,152 @@
+package io.holdfast.sidecar.cell;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
+import io.holdfast.embed.cell.FleetHold;
+import io.holdfast.embed.cell.TokenSource;
+import io.holdfast.sidecar.config.ConfigException;
+import io.holdfast.sidecar.config.FleetConfig;
+import io.holdfast.sidecar.config.Peers;
+import io.holdfast.sidecar.config.PemFiles;
+import io.holdfast.sidecar.config.Secret;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutorService;
+
+/**
+ * Asks the sidecar that took a hold of the fleet for its tokens: one that the configuration names, and nobody else.
+ *
+ * <p>The address comes from a store, which may say anything. So it is compared with the configuration before anybody is
+ * called, redirections are not followed, and of an answer no more is read than the hold has tokens.
+ */
+final class PeerTokens implements TokenSource, AutoCloseable {
+    /** Route by which one sidecar asks another. */
+    static final String PATH = "/api/v1/fleet/tokens";
+
+    private static final Duration LIMIT = Duration.ofSeconds(5);
+    /** A token has at most ten digits, and a comma. */
+    private static final int BYTES_A_TOKEN = 12;
+
+    private static final int BYTES_BESIDE = 1_024;
+
+    private static final JsonFactory JSON = new JsonFactory();
+
+    private final Peers peers;
+    private final Optional<Secret> token;
+    private final ExecutorService executor;
+    private final HttpClient client;
+
+    /**
+     * Asks with the act token, which all sidecars of a fleet share.
+     *
+     * @throws IOException with one sentence, where a file of certificates cannot be used
+     */
+    PeerTokens(FleetConfig config, Optional<Secret> token, ExecutorService executor) throws IOException {
+        this.peers = config.mayBeAsked();
+        this.token = token;
+        this.executor = executor;
+        HttpClient.Builder builder = HttpClient.newBuilder()
+                .version(HttpClient.Version.HTTP_1_1)
+                .followRedirects(HttpClient.Redirect.NEVER)
+                .connectTimeout(LIMIT);
+        if (config.caFile().isPresent()) {
+            builder.sslContext(PemFiles.trust(config.caFile().get(), "fleet.caFile"));
+        }
+        this.client = builder.build();
+    }
+
+    @Override
+    public Optional<String> whyNot(FleetHold hold) {
+        if (hold.address().isEmpty()) {
+            return Optional.of("the sidecar that took the hold says no address: write fleet.address there");
+        }
+        if (peers.none()) {
+            return Optional.of("nobody may be asked for tokens: write fleet.peers here");
+        }
+        return address(hold).isPresent()
+                ? Optional.empty()
+                : Optional.of("the sidecar that took the hold is at "
+                        + ConfigException.shown(hold.address())
+                        + ", which is not among fleet.peers, or without https beyond this machine");
+    }
+
+    private Optional<URI> address(FleetHold hold) {
+        try {
+            return Optional.of(URI.create(hold.address())).filter(peers::may);
+        } catch (IllegalArgumentException e) {
+            return Optional.empty();
+        }
+    }
+
+    @Override
+    public CompletionStage<int[]> tokens(FleetHold hold) {
+        URI address = address(hold).orElseThrow();
+        HttpRequest.Builder request = HttpRequest.newBuilder(
+                        URI.create(address.getScheme() + "://" + address.getRawAuthority() + PATH))
+                .timeout(LIMIT)
+                .header("Content-Type", "application/json")
+                .POST(BodyPublishers.ofString("{\"hold\":\"" + hold.id() + "\"}"));
+        token.ifPresent(secret -> request.header("Authorization", secret.bearer()));
+        return CompletableFuture.supplyAsync(() -> ask(request.build(), hold.tokens(), address), executor);
+    }
+
+    private int[] ask(HttpRequest request, int most, URI address) {
+        String who = "the sidecar at " + address.getRawAuthority();
+        try {
+            HttpResponse<InputStream> answer = client.send(request, BodyHandlers.ofInputStream());
+            try (InputStream body = answer.body()) {
+                if (answer.statusCode() != 200) {
+                    throw new IOException(who + " answered with HTTP " + answer.statusCode()
+                            + (answer.statusCode() == 401 || answer.statusCode() == 403
+                                    ? ": both need the same act token"
+                                    : ""));
+                }
+                return read(body.readNBytes(most * BYTES_A_TOKEN + BYTES_BESIDE), most);
+            }
+        } catch (IOException e) {
+            String said = String.valueOf(e.getMessage());
+            throw new UncheckedIOException(new IOException(
+                    said.startsWith(who)
+                            ? said
+                            : who + " did not answer (" + e.getClass().getSimpleName() + ")",
+                    e));
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("it was interrupted", e);
+        }
+    }
+
+    private static int[] read(byte[] body, int most) throws IOException {
+        int[] tokens = new int[most];
+        int count = 0;
+        try (JsonParser json = JSON.createParser(body)) {
+            boolean list = json.nextToken() == JsonToken.START_OBJECT
+                    && "tokens".equals(json.nextFieldName())
+                    && json.nextToken() == JsonToken.START_ARRAY;
+            while (list && json.nextToken() == JsonToken.VALUE_NUMBER_INT && count < most) {
+                tokens[count++] = (int) json.getLongValue();
+            }
+        }
+        if (count != most) {
+            throw new IOException("the answer has " + count + " tokens, and the hold " + most);
+        }
+        return tokens;
+    }
+
+    @Override
+    public void close() {
+        client.shutdownNow();
+    }
+}
