@@ -16,8 +16,14 @@ import java.util.concurrent.CompletionStage;
 public interface FleetStore extends AutoCloseable {
     /** Longest value, in bytes. */
     int MOST_BYTES = 8 << 10;
-    /** Longest name of a key or an owner, in characters. */
+    /** Longest part of a key and longest owner, in characters. */
     int LONGEST_NAME = 200;
+    /** Most values in one answer, which bounds its bytes as well. */
+    int MOST_LISTED = 1_024;
+    /** Most sums in one answer, and most amounts in one call. */
+    int MOST_SUMS = 4_096;
+    /** Longest time for which anything stays. */
+    Duration LONGEST_TTL = Duration.ofDays(31);
 
     /**
      * Name of one value.
@@ -27,34 +33,46 @@ public interface FleetStore extends AutoCloseable {
      * @param name which one, as an engine's
      */
     record Key(String cell, String kind, String name) {
-        private static final String SAFE = "[A-Za-z0-9._:-]+";
-
         /** @throws IllegalArgumentException with one sentence, where a part is no name */
         public Key {
-            if (!cell.matches(SAFE) || !kind.matches(SAFE) || !name.matches(SAFE) || name.length() > LONGEST_NAME) {
-                throw new IllegalArgumentException(
-                        "A key has letters, digits, dots, colons and dashes, and a name of at" + " most " + LONGEST_NAME
-                                + " of them.");
+            // A colon parts the kind from the name in a store, so that only the last part may have some.
+            if (!isName(cell) || !isName(kind) || !isName(name) || cell.contains(":") || kind.contains(":")) {
+                throw new IllegalArgumentException("Each part of a key has 1 to " + LONGEST_NAME
+                        + " letters, digits, dots and dashes, and a name may have colons.");
             }
+        }
+
+        /** Says whether a text can be a key's name; what a store has listed may be anything. */
+        public static boolean isName(String text) {
+            return !text.isEmpty()
+                    && text.length() <= LONGEST_NAME
+                    && text.chars()
+                            .allMatch(c -> c >= 'a' && c <= 'z'
+                                    || c >= 'A' && c <= 'Z'
+                                    || c >= '0' && c <= '9'
+                                    || "._:-".indexOf(c) >= 0);
         }
     }
 
-    /** Puts a value in the place of the last one, to be there for so long. */
+    /** Puts a value of 1 to {@link #MOST_BYTES} bytes in the place of whatever the key has, to be there for so long. */
     CompletionStage<Void> put(Key key, byte[] value, Duration ttl);
 
-    /** Returns a value; empty where there is none, or where it is longer than {@link #MOST_BYTES}. */
+    /** Returns a value; empty where there is none, or where it has more than {@link #MOST_BYTES} bytes or none. */
     CompletionStage<Optional<byte[]>> get(Key key);
 
     /**
-     * Returns values of one kind by their names, those of at most {@link #MOST_BYTES}; which of them, where there are
-     * more than so many, is the store's choice.
+     * Returns values of one kind by their names, at most {@link #MOST_LISTED}; which of them, where there are more than
+     * so many, is the store's choice. What {@link #get} would not return is left out, and windows are no values.
      */
     CompletionStage<Map<String, byte[]>> list(String cell, String kind, int most);
 
-    /** Adds to sums of a window, which is there for so long after it was added to last. */
+    /** Adds to sums of a window, which is there for so long after it was added to last; some of it may be added alone. */
     CompletionStage<Void> add(Key window, Map<Long, Double> amounts, Duration ttl);
 
-    /** Returns the largest sums of a window, the largest first, and of equal ones the smaller name first. */
+    /**
+     * Returns the largest sums of a window, at most {@link #MOST_SUMS}: the largest first, and of equal ones the smaller
+     * name first.
+     */
     CompletionStage<SequencedMap<Long, Double>> top(Key window, int most);
 
     /** Takes a key that nobody has, for so long; false where somebody has it, and be it this owner. */

@@ -1,0 +1,41 @@
+package io.holdfast.valkey;
+
+import io.holdfast.embed.cell.FleetStoreException;
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.util.ReferenceCountUtil;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * End of a connection over which more arrives than any answer has: the client library keeps an answer until it is
+ * whole, and a key or a member of a window may have 512 MB.
+ */
+final class FloodGuard extends ChannelInboundHandlerAdapter {
+    /** Answers that we ask for have at most some 250 kB. */
+    static final long MOST = 4 << 20;
+
+    /** Bytes since the last whole answer, over all connections: more than one of them is rarely open. */
+    private final AtomicLong unanswered;
+
+    private final String where;
+
+    FloodGuard(AtomicLong unanswered, String where) {
+        this.unanswered = unanswered;
+        this.where = where;
+    }
+
+    @Override
+    public void channelRead(ChannelHandlerContext context, Object message) {
+        if (message instanceof ByteBuf bytes && unanswered.addAndGet(bytes.readableBytes()) > MOST) {
+            unanswered.set(0);
+            ReferenceCountUtil.release(message);
+            context.fireExceptionCaught(new FleetStoreException(where + " sent more than " + (MOST >> 20)
+                    + " MiB in one answer, and so was hung up; see who else writes there, and give Holdfast a database"
+                    + " of its own."));
+            context.close();
+            return;
+        }
+        context.fireChannelRead(message);
+    }
+}

@@ -1,0 +1,406 @@
+package io.holdfast.valkey;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static java.util.concurrent.TimeUnit.MILLISECONDS;
+
+import io.holdfast.embed.cell.FleetStore;
+import io.holdfast.embed.cell.FleetStoreBounds;
+import io.holdfast.embed.cell.FleetStoreException;
+import io.lettuce.core.RedisFuture;
+import io.lettuce.core.ScanArgs;
+import io.lettuce.core.ScanCursor;
+import io.lettuce.core.ScoredValue;
+import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.SetArgs;
+import io.lettuce.core.api.async.RedisKeyAsyncCommands;
+import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
+import java.time.Duration;
+import java.util.HexFormat;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.SequencedMap;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+
+/**
+ * Store of a fleet on Valkey, or on whatever speaks its protocol: one server, the primary that sentinels know, or a
+ * cluster.
+ *
+ * <p>It connects in the background, and again whenever it has to. Answers come on a thread of its own, which whoever has
+ * long work to do with them must leave.
+ */
+public final class ValkeyFleetStore implements FleetStore {
+    /*
+     * Keys are {hf:CELL}:KIND:NAME. What is between the braces decides on the server of a cluster, so that a cell is on
+     * one of them and its keys can be listed there.
+     *
+     * What is there may be anything, put by anybody. So no command fetches more than we would ever have put: values come
+     * by GETRANGE, one byte longer than allowed to show that they are; a listing ends after so many keys and rounds; and
+     * FloodGuard hangs up on names that are longer than all of that. What is no value or no sum of ours is left out and
+     * counted.
+     *
+     * A member of a window is the largest number less its name, in hexadecimal: a server puts members of equal sums in
+     * the reverse order of their text, and the smaller name shall come first.
+     *
+     * A window must not outlive us without an end. The increments of one flush are followed by its time to live in that
+     * same flush, so that the server has nearly always read both or none.
+     *
+     * Commands: SET, GETRANGE, SCAN, ZINCRBY, PEXPIRE, ZREVRANGE, EVAL. A command has the timeout; a call of several waits
+     * for each. Nothing is sent twice: a caller that got no answer knows best whether asking again makes sense.
+     */
+
+    private static final String RENEWAL =
+            "return redis.call('get',KEYS[1])==ARGV[1] and redis.call('pexpire',KEYS[1],ARGV[2]) or 0";
+    /** Calls that wait at once; more of them than a fleet's tick ever has. */
+    static final int MOST_CALLS = 256;
+    /** Commands of one call that wait at once. */
+    private static final int FLUSH = 64;
+
+    private static final int SCANNED = 1_000;
+    private static final int MOST_ROUNDS = 64;
+    private static final HexFormat HEX = HexFormat.of();
+    private static final int NAME_DIGITS = 2 * Long.BYTES;
+
+    private final ValkeyFailures failures;
+    private final ValkeyLink link;
+    private final AtomicLong unanswered;
+    private final AtomicInteger calls = new AtomicInteger();
+    private final LongAdder dropped = new LongAdder();
+
+    /** Keys that a listing found. */
+    private record Listing(String before, int most, Set<String> paths, AtomicInteger rounds) {
+        Listing(String before, int most) {
+            this(before, most, new LinkedHashSet<>(), new AtomicInteger());
+        }
+
+        /** Adds keys, and returns how many of them are none of ours. */
+        int add(List<String> found) {
+            int others = 0;
+            for (String path : found) {
+                if (!path.startsWith(before) || !Key.isName(path.substring(before.length()))) {
+                    others++;
+                } else if (paths.size() < most) {
+                    paths.add(path);
+                }
+            }
+            return others;
+        }
+    }
+
+    private ValkeyFleetStore(ValkeyFailures failures, ValkeyLink link, AtomicLong unanswered) {
+        this.failures = failures;
+        this.link = link;
+        this.unanswered = unanswered;
+    }
+
+    /** Says whether a text is meant as an address of such a store, rightly written or not. */
+    public static boolean isAddress(String text) {
+        return ValkeyAddress.isAddress(text);
+    }
+
+    /**
+     * Returns a store that connects in the background.
+     *
+     * @param address {@code valkey://host:port/database}, {@code valkey-sentinel://host1,host2/name} or {@code
+     *     valkey-cluster://host1,host2}; {@code valkeys}, {@code valkeys-sentinel} and {@code valkeys-cluster} for TLS, with
+     *     {@code ?ca=FILE} where not Java's own certificates are to be trusted; {@code redis} for {@code valkey} is the same
+     * @param userVariable variable of the environment that has the user; the server's default user without one
+     * @param passwordVariable variable that has the password; no login without one
+     * @param environment variables by name
+     * @param timeout how long a command may take
+     * @param background where connections are begun; the first one loads classes for a second and more
+     * @throws FleetStoreException with one sentence, where the address is none or a variable is not set
+     */
+    public static ValkeyFleetStore open(
+            String address,
+            Optional<String> userVariable,
+            Optional<String> passwordVariable,
+            Map<String, String> environment,
+            Duration timeout,
+            Executor background) {
+        ValkeyAddress parsed = ValkeyAddress.of(address);
+        FleetStoreBounds.millis(timeout);
+        if (userVariable.isPresent() && passwordVariable.isEmpty()) {
+            throw new FleetStoreException("A user of Valkey has a password; name the variable that has it as well.");
+        }
+        Optional<ValkeyClient.Login> login = passwordVariable.map(password -> new ValkeyClient.Login(
+                userVariable.map(user -> variable(environment, user)), variable(environment, password)));
+        Optional<String> variables = passwordVariable.map(
+                password -> userVariable.map(user -> user + " and ").orElse("") + password);
+        ValkeyFailures failures = new ValkeyFailures(parsed.said(), variables, timeout);
+        AtomicLong unanswered = new AtomicLong();
+        ValkeyLink link = new ValkeyLink(new ValkeyClient(parsed, login, timeout, unanswered), failures, background);
+        link.open();
+        return new ValkeyFleetStore(failures, link, unanswered);
+    }
+
+    @Override
+    public CompletionStage<Void> put(Key key, byte[] value, Duration ttl) {
+        return checked(() -> {
+            byte[] sent = FleetStoreBounds.value(value).clone();
+            SetArgs until = SetArgs.Builder.px(FleetStoreBounds.millis(ttl));
+            return call(
+                    path(key), about -> asked(about.set(path(key), sent, until)).thenAccept(ok -> {}));
+        });
+    }
+
+    @Override
+    public CompletionStage<Optional<byte[]>> get(Key key) {
+        return call(path(key), about -> value(about, path(key)));
+    }
+
+    @Override
+    public CompletionStage<Map<String, byte[]>> list(String cell, String kind, int most) {
+        String some = path(new Key(cell, kind, "-"));
+        String before = some.substring(0, some.length() - 1);
+        int bound = Math.clamp(most, 0, MOST_LISTED);
+        return bound == 0
+                ? CompletableFuture.completedFuture(Map.of())
+                : work(wire -> waited(wire.keeper(some))
+                        .thenCompose(keeper -> scan(keeper, ScanCursor.INITIAL, new Listing(before, bound)))
+                        .thenCompose(paths -> wire.about(some).thenCompose(about -> values(about, before, paths))));
+    }
+
+    @Override
+    public CompletionStage<Void> add(Key window, Map<Long, Double> amounts, Duration ttl) {
+        return checked(() -> {
+            long millis = FleetStoreBounds.millis(ttl);
+            List<Map.Entry<Long, Double>> sent = amounts.isEmpty()
+                    ? List.of()
+                    : FleetStoreBounds.amounts(Map.copyOf(amounts)).entrySet().stream()
+                            .toList();
+            String path = path(window);
+            return sent.isEmpty()
+                    ? CompletableFuture.completedFuture(null)
+                    : call(
+                            path,
+                            about -> inTurn(
+                                    sent,
+                                    flush -> Stream.concat(
+                                            flush.stream()
+                                                    .map(sum -> asked(
+                                                            about.zincrby(path, sum.getValue(), member(sum.getKey())))),
+                                            Stream.of(asked(about.pexpire(path, millis))))));
+        });
+    }
+
+    @Override
+    public CompletionStage<SequencedMap<Long, Double>> top(Key window, int most) {
+        // Both ends of a range count, and an end of -1 would be the very last.
+        int last = Math.min(most, MOST_SUMS) - 1;
+        return last < 0
+                ? CompletableFuture.completedFuture(new LinkedHashMap<>())
+                : call(
+                        path(window),
+                        about -> asked(about.zrevrangeWithScores(path(window), 0, last))
+                                .thenApply(this::sums));
+    }
+
+    @Override
+    public CompletionStage<Boolean> acquire(Key key, String owner, Duration ttl) {
+        return checked(() -> {
+            byte[] name = FleetStoreBounds.owner(owner).getBytes(US_ASCII);
+            SetArgs until = SetArgs.Builder.nx().px(FleetStoreBounds.millis(ttl));
+            return call(
+                    path(key), about -> asked(about.set(path(key), name, until)).thenApply("OK"::equals));
+        });
+    }
+
+    @Override
+    public CompletionStage<Boolean> renew(Key key, String owner, Duration ttl) {
+        return checked(() -> {
+            byte[] name = FleetStoreBounds.owner(owner).getBytes(US_ASCII);
+            byte[] millis = Long.toString(FleetStoreBounds.millis(ttl)).getBytes(US_ASCII);
+            String[] keys = {path(key)};
+            return call(
+                    path(key),
+                    about -> asked(about.<Long>eval(RENEWAL, ScriptOutputType.INTEGER, keys, name, millis))
+                            .thenApply(renewed -> renewed == 1));
+        });
+    }
+
+    @Override
+    public String said() {
+        String state = link.trouble()
+                .map(sentence -> sentence.substring(0, sentence.length() - 1))
+                .orElse(failures.where() + " answers");
+        return dropped() == 0 ? state : state + "; " + dropped() + " values in it were none of ours and were left out";
+    }
+
+    /** Values, names and sums that were read and left out, since nobody of ours can have put them there. */
+    public long dropped() {
+        return dropped.sum();
+    }
+
+    @Override
+    public void close() {
+        link.close();
+    }
+
+    private CompletionStage<Optional<byte[]>> value(RedisClusterAsyncCommands<String, byte[]> about, String path) {
+        // A key that is not there is an empty text.
+        return asked(about.getrange(path, 0, MOST_BYTES)).thenApply(value -> {
+            if (value.length > MOST_BYTES) {
+                dropped.increment();
+            }
+            return value.length == 0 || value.length > MOST_BYTES ? Optional.empty() : Optional.of(value);
+        });
+    }
+
+    private CompletionStage<Map<String, byte[]>> values(
+            RedisClusterAsyncCommands<String, byte[]> about, String before, List<String> paths) {
+        Map<String, byte[]> values = new ConcurrentHashMap<>();
+        return inTurn(
+                        paths,
+                        flush -> flush.stream()
+                                .map(path -> value(about, path)
+                                        .exceptionally(failure -> {
+                                            if (!ValkeyFailures.isOtherKind(failure)) {
+                                                throw new CompletionException(failure);
+                                            }
+                                            return Optional.empty();
+                                        })
+                                        .thenAccept(found -> found.ifPresent(
+                                                value -> values.put(path.substring(before.length()), value)))))
+                .thenApply(done -> values);
+    }
+
+    /** Looks for keys of a kind, until enough are found or there are no more; a round after the other. */
+    private CompletionStage<List<String>> scan(
+            RedisKeyAsyncCommands<String, byte[]> keeper, ScanCursor from, Listing listing) {
+        ScanArgs args = ScanArgs.Builder.limit(SCANNED).match(listing.before() + "*");
+        return asked(keeper.scan(from, args)).thenCompose(cursor -> {
+            dropped.add(listing.add(cursor.getKeys()));
+            if (cursor.isFinished() || listing.paths().size() == listing.most()) {
+                return CompletableFuture.completedFuture(List.copyOf(listing.paths()));
+            }
+            if (listing.rounds().incrementAndGet() == MOST_ROUNDS) {
+                return CompletableFuture.failedFuture(new FleetStoreException(failures.where() + " has more than "
+                        + SCANNED * MOST_ROUNDS
+                        + " keys, too many to look for those of a cell among them; give Holdfast"
+                        + " a database of its own."));
+            }
+            return scan(keeper, cursor, listing);
+        });
+    }
+
+    private SequencedMap<Long, Double> sums(List<ScoredValue<byte[]>> members) {
+        SequencedMap<Long, Double> sums = new LinkedHashMap<>();
+        for (ScoredValue<byte[]> member : members) {
+            OptionalLong name = name(member.getValue());
+            if (name.isPresent() && Double.isFinite(member.getScore())) {
+                sums.put(name.getAsLong(), member.getScore());
+            } else {
+                dropped.increment();
+            }
+        }
+        return sums;
+    }
+
+    private static byte[] member(long name) {
+        return HEX.toHexDigits(Long.MAX_VALUE - name).getBytes(US_ASCII);
+    }
+
+    private static OptionalLong name(byte[] member) {
+        String digits = member.length == NAME_DIGITS ? new String(member, US_ASCII) : "";
+        return digits.matches("[0-9a-f]{" + NAME_DIGITS + "}")
+                ? OptionalLong.of(Long.MAX_VALUE - HexFormat.fromHexDigitsToLong(digits))
+                : OptionalLong.empty();
+    }
+
+    private static String path(Key key) {
+        return "{hf:" + key.cell() + "}:" + key.kind() + ":" + key.name();
+    }
+
+    private static String variable(Map<String, String> environment, String name) {
+        return Optional.ofNullable(environment.get(name))
+                .filter(value -> !value.isEmpty())
+                .orElseThrow(() -> new FleetStoreException("The environment variable " + name
+                        + ", which is to have what Valkey asks for at the login, is not set; set it,"
+                        + " or name another."));
+    }
+
+    private static <T> CompletionStage<T> checked(Supplier<CompletionStage<T>> call) {
+        try {
+            return call.get();
+        } catch (FleetStoreException e) {
+            return CompletableFuture.failedFuture(e);
+        }
+    }
+
+    private <T> CompletionStage<T> call(
+            String path, Function<RedisClusterAsyncCommands<String, byte[]>, CompletionStage<T>> commands) {
+        return work(wire -> waited(wire.about(path)).thenCompose(commands));
+    }
+
+    /** Works with the connection once there is one, and gives it up where it turns out to be of no use. */
+    private <T> CompletionStage<T> work(Function<ValkeyLink.Wire, CompletionStage<T>> work) {
+        CompletableFuture<T> answer = new CompletableFuture<>();
+        if (calls.incrementAndGet() > MOST_CALLS) {
+            calls.decrementAndGet();
+            return CompletableFuture.failedFuture(new FleetStoreException(failures.where() + " has yet to answer "
+                    + MOST_CALLS + " calls, so that no more are made; see why it is slow."));
+        }
+        waited(link.wire())
+                .thenCompose(wire -> worked(wire, work).whenComplete((done, failure) -> {
+                    if (failure != null && ValkeyFailures.endsConnection(failure)) {
+                        link.lost(wire, failure);
+                    }
+                }))
+                .whenComplete((done, failure) -> {
+                    calls.decrementAndGet();
+                    if (failure == null) {
+                        answer.complete(done);
+                    } else {
+                        answer.completeExceptionally(failures.sentence(failure));
+                    }
+                });
+        return answer;
+    }
+
+    private static <T> CompletionStage<T> worked(
+            ValkeyLink.Wire wire, Function<ValkeyLink.Wire, CompletionStage<T>> work) {
+        try {
+            return work.apply(wire);
+        } catch (RuntimeException e) {
+            return CompletableFuture.failedFuture(e);
+        }
+    }
+
+    /** Waits for a connection no longer than for an answer. */
+    private <T> CompletableFuture<T> waited(CompletionStage<T> connection) {
+        return connection
+                .toCompletableFuture()
+                .copy()
+                .orTimeout(failures.timeout().toMillis(), MILLISECONDS);
+    }
+
+    private <T> CompletionStage<T> asked(RedisFuture<T> command) {
+        return command.whenComplete((answer, failure) -> unanswered.set(0));
+    }
+
+    /** Sends commands for so many items at once, and those for the next ones when all of these are answered. */
+    private static <T> CompletionStage<Void> inTurn(
+            List<T> items, Function<List<T>, Stream<? extends CompletionStage<?>>> commands) {
+        List<T> flush = items.subList(0, Math.min(FLUSH, items.size()));
+        CompletionStage<Void> answered = CompletableFuture.allOf(
+                commands.apply(flush).map(CompletionStage::toCompletableFuture).toArray(CompletableFuture<?>[]::new));
+        return flush.size() == items.size()
+                ? answered
+                : answered.thenCompose(done -> inTurn(items.subList(flush.size(), items.size()), commands));
+    }
+}
