@@ -20,6 +20,7 @@ public final class CellView {
 
     private final String here;
     private final List<CellEngine> engines;
+    private final Rendezvous rendezvous;
     private final List<CellPrefix> prefixes;
     private final double follows;
     /** The most touches of one prefix that an engine is seen to serve. */
@@ -41,6 +42,7 @@ public final class CellView {
             boolean sums) {
         this.here = here;
         this.engines = List.copyOf(engines);
+        this.rendezvous = new Rendezvous(engines.stream().map(CellEngine::id).toList());
         this.prefixes = prefixes.stream()
                 .sorted(Comparator.comparingDouble(CellPrefix::touchesAnHour)
                         .reversed()
@@ -106,6 +108,11 @@ public final class CellView {
         return engines;
     }
 
+    /** How the engines are chosen for holds of the fleet. */
+    Rendezvous rendezvous() {
+        return rendezvous;
+    }
+
     /** What is hot in the cell, the most touched first. */
     public List<CellPrefix> prefixes() {
         return prefixes;
@@ -164,7 +171,7 @@ public final class CellView {
                         .map(CellPrefix.Copy::engine)
                         .toList()
                 : holding;
-        return Rendezvous.top(having, prefix.name(), 1).stream().findFirst();
+        return rendezvous.first(having, prefix.name());
     }
 
     private double factor(CellPrefix prefix) {

@@ -11,5 +11,9 @@ public enum Refusal {
     /** Written for another cell. */
     OTHER_CELL,
     /** Not the value of the key at which it was. */
-    OTHER_KEY
+    OTHER_KEY,
+    /** From before what the same engine put since. */
+    STALE,
+    /** More than a cell has. */
+    TOO_MANY
 }

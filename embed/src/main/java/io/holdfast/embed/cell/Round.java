@@ -1,0 +1,79 @@
+package io.holdfast.embed.cell;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SequencedMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Supplier;
+
+/**
+ * Calls of a store that belong together, which nobody waits for: what is put first, and then what is read. A round that
+ * was given up keeps its answers to itself.
+ */
+final class Round {
+    final long began;
+    final boolean readsToo;
+
+    private final List<CompletableFuture<?>> puts = new ArrayList<>();
+    private final Map<String, CompletableFuture<Map<String, byte[]>>> lists = new LinkedHashMap<>();
+    private CompletableFuture<SequencedMap<Long, Double>> sums =
+            CompletableFuture.completedFuture(new LinkedHashMap<>());
+
+    Round(long began, boolean readsToo) {
+        this.began = began;
+        this.readsToo = readsToo;
+    }
+
+    void put(Supplier<CompletionStage<Void>> call) {
+        puts.add(called(call));
+    }
+
+    void list(FleetStore store, String cell, String kind, int most) {
+        lists.put(kind, called(() -> store.list(cell, kind, most)));
+    }
+
+    void top(FleetStore store, FleetStore.Key window, int most) {
+        sums = called(() -> store.top(window, most));
+    }
+
+    boolean putsDone() {
+        return puts.stream().allMatch(CompletableFuture::isDone);
+    }
+
+    boolean reads() {
+        return !lists.isEmpty();
+    }
+
+    boolean readsDone() {
+        return reads() && sums.isDone() && lists.values().stream().allMatch(CompletableFuture::isDone);
+    }
+
+    /** Returns true if each call was done. */
+    boolean succeeded() {
+        return puts.stream().noneMatch(CompletableFuture::isCompletedExceptionally)
+                && lists.values().stream().noneMatch(CompletableFuture::isCompletedExceptionally)
+                && !sums.isCompletedExceptionally();
+    }
+
+    /** Returns what was listed of a kind; nothing where it was not asked for. */
+    Map<String, byte[]> listed(String kind) {
+        CompletableFuture<Map<String, byte[]>> list = lists.get(kind);
+        return list == null ? Map.of() : list.join();
+    }
+
+    Map<Long, Double> sums() {
+        return sums.join();
+    }
+
+    /** A store that throws, in the place of an answer, has failed the call. */
+    private static <T> CompletableFuture<T> called(Supplier<CompletionStage<T>> call) {
+        try {
+            return call.get().toCompletableFuture();
+        } catch (RuntimeException e) {
+            return CompletableFuture.failedFuture(e);
+        }
+    }
+}
