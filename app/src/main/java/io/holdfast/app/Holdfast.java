@@ -7,6 +7,7 @@ import io.holdfast.app.cli.FormerNames;
 import io.holdfast.app.demo.DemoCommand;
 import io.holdfast.app.demo.EmulateCommand;
 import io.holdfast.app.sidecar.DoctorCommand;
+import io.holdfast.app.sidecar.FleetCommand;
 import io.holdfast.app.sidecar.LedgerCommand;
 import io.holdfast.app.sidecar.ObserveCommand;
 import io.holdfast.app.sidecar.SidecarCommand;
@@ -58,6 +59,7 @@ public final class Holdfast implements Runnable {
             SidecarCommand.class,
             TopCommand.class,
             SummaryCommand.class,
+            FleetCommand.class,
             LedgerCommand.class,
             LoadtestCommand.class,
             ReplayCommand.class,

@@ -17,6 +17,7 @@ import java.net.URI;
 import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.Map;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -32,6 +33,7 @@ class FullMailboxTest {
                     HttpLimits.defaults(),
                     System::nanoTime,
                     Map.of("demo", engine),
+                    Optional.empty(),
                     around.thread,
                     new PrometheusMeterRegistry(PrometheusConfig.DEFAULT),
                     new Overviews(Map.of(), System::nanoTime, InstantSource.system()),

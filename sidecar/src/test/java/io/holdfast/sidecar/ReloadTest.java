@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.holdfast.sidecar.config.ConfigSources;
+import io.holdfast.sidecar.config.FleetConfig;
 import io.holdfast.sidecar.config.SidecarConfig;
 import io.holdfast.sidecar.engine.SharedServices.Seams;
 import io.holdfast.sidecar.fleet.Reloads;
@@ -623,6 +624,7 @@ class ReloadTest {
                     List.of(),
                     moved.engines(),
                     Optional.empty(),
+                    FleetConfig.NONE,
                     false,
                     List.of(other));
             try (Sidecar sidecar = Sidecar.start(vertx, elsewhere, registry);

@@ -149,7 +149,6 @@ public final class SharedEngine {
 
     /** Ends its part: what it told ends by itself, and what it held for the fleet with its lease. */
     public void leave() {
-        member.leave();
         controller.copies(Copies.NONE);
         List<Copy> all;
         synchronized (this) {

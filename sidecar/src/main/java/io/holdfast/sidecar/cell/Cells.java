@@ -3,8 +3,10 @@ package io.holdfast.sidecar.cell;
 import io.holdfast.core.hash.ContentNames;
 import io.holdfast.embed.cell.Cell;
 import io.holdfast.embed.cell.CellMember;
+import io.holdfast.embed.cell.FleetHold;
 import io.holdfast.embed.cell.FleetStore;
 import io.holdfast.embed.cell.SharedEngine;
+import io.holdfast.embed.cell.TokenSource;
 import io.holdfast.sidecar.config.FleetConfig;
 import io.holdfast.sidecar.config.Secret;
 import io.holdfast.sidecar.engine.EngineLink;
@@ -16,6 +18,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -131,7 +135,7 @@ public final class Cells implements AutoCloseable {
         int blockTokens = (int) link.view().readings().blockTokens().number().orElse(0);
         return link.model()
                 .filter(model -> blockTokens > 0 && !model.isBlank())
-                .map(model -> new Cell(model, blockTokens, config.namespace()));
+                .map(model -> new Cell(model, blockTokens, config.namespace().orElse("")));
     }
 
     private void join(EngineLink link, Cell cell) {
@@ -145,7 +149,7 @@ public final class Cells implements AutoCloseable {
                 random,
                 link.controller(),
                 link.prefixes().rule(),
-                peers);
+                new Own());
         parts.put(link.id(), new Part(link, cell, name, engine));
         LOG.info(
                 "Engine {} shares what is hot with those that serve {} in blocks of {} tokens, as {}, by {}.",
@@ -176,6 +180,22 @@ public final class Cells implements AutoCloseable {
         return parts.values().stream()
                 .flatMap(part -> part.engine().tokens(hold).stream())
                 .findFirst();
+    }
+
+    /** What this process took itself needs no peer. */
+    private final class Own implements TokenSource {
+        @Override
+        public Optional<String> whyNot(FleetHold hold) {
+            return Cells.this.tokens(hold.id()).isPresent() ? Optional.empty() : peers.whyNot(hold);
+        }
+
+        @Override
+        public CompletionStage<int[]> tokens(FleetHold hold) {
+            return Cells.this
+                    .tokens(hold.id())
+                    .<CompletionStage<int[]>>map(CompletableFuture::completedStage)
+                    .orElseGet(() -> peers.tokens(hold));
+        }
     }
 
     @Override

@@ -32,15 +32,30 @@ public final class OverviewCalls implements AutoCloseable {
      * @throws SidecarException with one sentence, when the sidecar does not answer or refuses
      */
     public JsonNode overview(Optional<String> engine) {
-        SidecarCalls.Answer answer = calls.get("/api/v1/overview"
-                + engine.map(id -> "?engine=" + URLEncoder.encode(id, StandardCharsets.UTF_8))
-                        .orElse(""));
+        return read(
+                "/api/v1/overview"
+                        + engine.map(id -> "?engine=" + URLEncoder.encode(id, StandardCharsets.UTF_8))
+                                .orElse(""),
+                "engines");
+    }
+
+    /**
+     * The document of {@code GET /api/v1/fleet}.
+     *
+     * @throws SidecarException with one sentence, when the sidecar does not answer or refuses
+     */
+    public JsonNode fleet() {
+        return read("/api/v1/fleet", "cells");
+    }
+
+    private JsonNode read(String path, String list) {
+        SidecarCalls.Answer answer = calls.get(path);
         if (answer.status() == 401) {
             throw new SidecarException("The sidecar at " + calls.api()
                     + " answers nothing without a token; name its variable with --token-env.");
         }
-        if (answer.status() != 200 || !answer.json().path("engines").isArray()) {
-            throw new SidecarException("What answers at " + calls.api() + " does not report its engines ("
+        if (answer.status() != 200 || !answer.json().path(list).isArray()) {
+            throw new SidecarException("What answers at " + calls.api() + " does not report its " + list + " ("
                     + answer.error() + "); see that --sidecar is where a sidecar's API is.");
         }
         return answer.json();

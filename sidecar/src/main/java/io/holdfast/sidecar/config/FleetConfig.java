@@ -24,8 +24,8 @@ public record FleetConfig(
 
         @Key("word that keeps engines of one model apart that are to share nothing")
         @Unit(value = "word", range = "letters, digits, dots, dashes")
-        @Default(value = "''", why = "engines of one model share what is hot")
-        String namespace,
+        @Default(why = "engines of one model share what is hot")
+        Optional<String> namespace,
 
         @Key("environment variable that has the store's user") @Default(why = "none")
         Optional<String> userEnv,
@@ -45,13 +45,18 @@ public record FleetConfig(
 
         @Key("certificates that peers' may be signed by") @Unit("file") @Default(why = "the JDK's")
         Optional<Path> caFile) {
+    private static final Pattern WORD = Pattern.compile("[A-Za-z0-9._-]{1,64}");
+    private static final Pattern STORE = Pattern.compile("none|memory|(valkey|redis)s?(-(sentinel|cluster))?://\\S+");
+
     /** Fleet that shares nothing. */
     public static final FleetConfig NONE = new FleetConfig(
-            "none", "", Optional.empty(), Optional.empty(), Optional.empty(), List.of(), Optional.empty());
-
-    private static final Pattern WORD = Pattern.compile("[A-Za-z0-9._-]{0,64}");
-    private static final Pattern STORE =
-            Pattern.compile("none|memory|(valkeys?|valkey-(sentinel|cluster)|rediss?|redis-(sentinel|cluster))://\\S+");
+            "none",
+            Optional.empty(),
+            Optional.empty(),
+            Optional.empty(),
+            Optional.empty(),
+            List.of(),
+            Optional.empty());
 
     public FleetConfig {
         require(
@@ -59,11 +64,8 @@ public record FleetConfig(
                 "store",
                 store,
                 "write none, memory, or an address such as valkey://10.0.0.5:6379");
-        require(
-                WORD.matcher(namespace).matches(),
-                "namespace",
-                namespace,
-                "write at most 64 letters, digits, dots and dashes");
+        namespace.ifPresent(word -> require(
+                WORD.matcher(word).matches(), "namespace", word, "write 1 to 64 letters, digits, dots and dashes"));
         address.ifPresent(url -> require(
                 url.getHost() != null && ("http".equals(url.getScheme()) || "https".equals(url.getScheme())),
                 "address",

@@ -297,7 +297,7 @@ public final class Sidecar implements AutoCloseable {
         }
         return Optional.of(new Cells(
                 config.fleet(),
-                Stores.open(config.fleet(), System.getenv(), clock),
+                Stores.open(config.fleet(), System.getenv(), clock, executor),
                 ApiTokens.of(listen, System.getenv()).act(),
                 links,
                 clock,

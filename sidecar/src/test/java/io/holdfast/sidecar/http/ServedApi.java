@@ -19,6 +19,7 @@ import java.net.URI;
 import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /** The API on a loopback port, whatever its configuration says, with an engine that nobody asks. */
@@ -49,6 +50,7 @@ public final class ServedApi implements AutoCloseable {
                 limits,
                 System::nanoTime,
                 Map.of("demo", engine),
+                Optional.empty(),
                 around.thread,
                 registry,
                 overviews,
