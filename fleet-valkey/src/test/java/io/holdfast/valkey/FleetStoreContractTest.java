@@ -95,8 +95,9 @@ class FleetStoreContractTest {
         }
         LocalValkey.await(
                 "a cluster of three",
-                () -> nodes.stream().map(node -> node.ask("CLUSTER", "INFO")).allMatch(info -> info.contains("state:ok")
-                        && info.contains("cluster_known_nodes:3")));
+                () -> nodes.stream()
+                        .map(node -> node.ask("CLUSTER", "INFO"))
+                        .allMatch(info -> info.contains("state:ok") && info.contains("cluster_known_nodes:3")));
         return nodes;
     }
 
@@ -123,8 +124,9 @@ class FleetStoreContractTest {
         Key key = new Key(cell, kind, "n:" + random.nextInt(6));
         String owner = "owner" + random.nextInt(3);
         // Mostly what the kind is meant for, and sometimes not.
-        int what = random.nextInt(10) == 0 ? random.nextInt(30) : 10 * List.of("digest", "lease", "heat").indexOf(kind)
-                + random.nextInt(10);
+        int what = random.nextInt(10) == 0
+                ? random.nextInt(30)
+                : 10 * List.of("digest", "lease", "heat").indexOf(kind) + random.nextInt(10);
         if (what < 5) {
             byte[] value = new byte[List.of(0, 1, 8, 300, 8_192, 8_193).get(random.nextInt(6))];
             for (int i = 0; i < value.length; i++) {
@@ -142,7 +144,8 @@ class FleetStoreContractTest {
             return store -> store.acquire(key, owner, LONG);
         }
         if (what < 20) {
-            return store -> store.renew(key, owner, random.nextInt(9) == 0 ? Duration.ZERO : LONG);
+            Duration ttl = random.nextInt(9) == 0 ? Duration.ZERO : LONG;
+            return store -> store.renew(key, owner, ttl);
         }
         if (what < 26) {
             Map<Long, Double> amounts = new HashMap<>();
@@ -164,13 +167,15 @@ class FleetStoreContractTest {
             Object answer = stage.toCompletableFuture().join();
             return switch (answer) {
                 case null -> "null";
-                case Optional<?> value -> value.map(bytes -> "value " + Arrays.hashCode((byte[]) bytes))
-                        .orElse("none");
+                case Optional<?> value ->
+                    value.map(bytes -> "value " + Arrays.hashCode((byte[]) bytes))
+                            .orElse("none");
                 case java.util.LinkedHashMap<?, ?> sums -> "top " + sums;
-                case Map<?, ?> values -> values.entrySet().stream()
-                        .map(each -> each.getKey() + "=" + Arrays.hashCode((byte[]) each.getValue()))
-                        .sorted()
-                        .collect(Collectors.joining(", ", "{ ", "}"));
+                case Map<?, ?> values ->
+                    values.entrySet().stream()
+                            .map(each -> each.getKey() + "=" + Arrays.hashCode((byte[]) each.getValue()))
+                            .sorted()
+                            .collect(Collectors.joining(", ", "{ ", "}"));
                 default -> answer.toString();
             };
         } catch (CompletionException e) {
@@ -198,7 +203,8 @@ class FleetStoreContractTest {
         FleetStore store = stores.get(kind);
         Key window = new Key("ends", "heat", "w1");
         done(store.add(window, Map.of(7L, 1.0), Duration.ofMillis(20)));
-        LocalValkey.await("the end of a window", () -> done(store.top(window, 1)).isEmpty());
+        LocalValkey.await(
+                "the end of a window", () -> done(store.top(window, 1)).isEmpty());
         done(store.add(window, Map.of(7L, 1.0), Duration.ofMillis(1)));
         done(store.add(window, Map.of(7L, 2.0), LONG));
         assertThat(done(store.top(window, 10))).hasSize(1);
@@ -248,6 +254,7 @@ class FleetStoreContractTest {
         assertThat(store.said()).endsWith(" answers");
         store.close();
         store.close();
-        assertThat(Stores.failure(store.get(new Key("c", "k", "n"))).orElseThrow()).contains("closed");
+        assertThat(Stores.failure(store.get(new Key("c", "k", "n"))).orElseThrow())
+                .contains("closed");
     }
 }

@@ -24,8 +24,9 @@ import org.junit.jupiter.api.Assumptions;
 
 /** A real server of Valkey, or of Redis, on a free port of this machine, which keeps nothing on disk. */
 public final class LocalValkey implements AutoCloseable {
-    private static final String HOW = "No valkey-server and no redis-server on this machine, so that this is not tested;"
-            + " install one of them, or let HOLDFAST_VALKEY_SERVER name one, or run .ci/run with Python's pip there.";
+    private static final String HOW =
+            "No valkey-server and no redis-server on this machine, so that this is not tested; install one of them, or"
+                    + " let HOLDFAST_VALKEY_SERVER name one, or run .ci/run with Python's pip there.";
     private static final int PATIENCE_SECONDS = 60;
 
     private final List<String> command;
@@ -58,7 +59,9 @@ public final class LocalValkey implements AutoCloseable {
         try {
             Path file = made(directory).resolve("sentinel.conf");
             Files.write(
-                    file, Stream.concat(Stream.of("port " + port, "bind 127.0.0.1"), Stream.of(lines)).toList());
+                    file,
+                    Stream.concat(Stream.of("port " + port, "bind 127.0.0.1"), Stream.of(lines))
+                            .toList());
             return awaited(new LocalValkey(List.of(program(), file.toString(), "--sentinel"), directory, port));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -194,7 +197,9 @@ public final class LocalValkey implements AutoCloseable {
 
     private void signal(String signal) {
         try {
-            new ProcessBuilder("kill", signal, Long.toString(process.pid())).start().waitFor();
+            new ProcessBuilder("kill", signal, Long.toString(process.pid()))
+                    .start()
+                    .waitFor();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         } catch (InterruptedException e) {
@@ -261,8 +266,7 @@ public final class LocalValkey implements AutoCloseable {
     }
 
     private static String program() {
-        Optional<String> found = named()
-                .or(() -> onPath("valkey-server"))
+        Optional<String> found = named().or(() -> onPath("valkey-server"))
                 .or(() -> onPath("redis-server"))
                 .or(LocalValkey::installed);
         Assumptions.assumeTrue(found.isPresent(), HOW);
