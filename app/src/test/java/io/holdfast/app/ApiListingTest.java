@@ -9,6 +9,7 @@ import io.holdfast.evidence.Interval;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.kvcached.LimitLever;
 import io.holdfast.sglang.SglangReadings;
+import io.holdfast.valkey.ValkeyFleetStore;
 import io.holdfast.vllm.VllmReadings;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -54,12 +55,15 @@ class ApiListingTest {
             new Library("adapters-sglang", "io.holdfast.sglang", SglangReadings.class),
             new Library("adapters-vllm", "io.holdfast.vllm", VllmReadings.class),
             new Library("adapters-kvcached", "io.holdfast.kvcached", LimitLever.class),
-            new Library("embed", "io.holdfast.embed", Fleet.class));
+            new Library("embed", "io.holdfast.embed", Fleet.class),
+            new Library("fleet-valkey", "io.holdfast.valkey", ValkeyFleetStore.class));
 
     /** Those that are for embedders as a whole. Of the others belongs to the API what these name. */
     private static final Set<String> FOR_EMBEDDERS = Set.of(
             "io.holdfast.embed",
             "io.holdfast.embed.ledger",
+            "io.holdfast.embed.cell",
+            "io.holdfast.valkey",
             "io.holdfast.core.hash",
             "io.holdfast.core.index",
             "io.holdfast.events",

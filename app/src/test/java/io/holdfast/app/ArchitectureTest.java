@@ -81,6 +81,8 @@ class ArchitectureTest {
                 .definedBy("io.holdfast.kvcached..")
                 .layer("embed")
                 .definedBy("io.holdfast.embed..")
+                .layer("valkey")
+                .definedBy("io.holdfast.valkey..")
                 .layer("http")
                 .definedBy("io.holdfast.http..")
                 .layer("events")
@@ -96,9 +98,18 @@ class ArchitectureTest {
                 .definedBy("io.holdfast.evidence..")
                 .whereLayer("app")
                 .mayOnlyAccessLayers(
-                        "sidecar", "loadtest", "workbench", "emulator", "rules", "heads", "findings", "evidence")
+                        "sidecar",
+                        "loadtest",
+                        "workbench",
+                        "emulator",
+                        "rules",
+                        "valkey",
+                        "heads",
+                        "findings",
+                        "evidence")
                 .whereLayer("sidecar")
-                .mayOnlyAccessLayers("embed", "sglang", "vllm", "kvcached", "http", "events", "core", "evidence")
+                .mayOnlyAccessLayers(
+                        "valkey", "embed", "sglang", "vllm", "kvcached", "http", "events", "core", "evidence")
                 .whereLayer("loadtest")
                 .mayOnlyAccessLayers("sglang", "vllm", "http", "events", "core", "evidence")
                 .whereLayer("workbench")
@@ -115,6 +126,8 @@ class ArchitectureTest {
                 .mayNotAccessAnyLayer()
                 .whereLayer("http")
                 .mayNotAccessAnyLayer()
+                .whereLayer("valkey")
+                .mayOnlyAccessLayers("embed")
                 .whereLayer("embed")
                 .mayOnlyAccessLayers("events", "core")
                 .whereLayer("events")
@@ -245,7 +258,8 @@ class ArchitectureTest {
     }
 
     @Test
-    @DisplayName("Vert.x lives in the processes, msgpack behind the event stream, JeroMQ in the emulator")
+    @DisplayName("Vert.x lives in the processes, Lettuce behind the store, msgpack behind the event stream, JeroMQ in the"
+            + " emulator")
     void librariesStayInTheirRooms() {
         noClasses()
                 .that()
@@ -254,10 +268,29 @@ class ArchitectureTest {
                         "io.holdfast.sidecar..",
                         "io.holdfast.loadtest..",
                         "io.holdfast.workbench..",
+                        "io.holdfast.valkey..",
                         "io.holdfast.app..")
                 .should()
                 .dependOnClassesThat()
                 .resideInAnyPackage("io.vertx..", "io.netty..")
+                .check(ours);
+        noClasses()
+                .that()
+                .resideOutsideOfPackage("io.holdfast.valkey..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAnyPackage("io.lettuce..", "reactor..")
+                .check(ours);
+        onlyDependOn(
+                        "io.holdfast.valkey..",
+                        "java..",
+                        "javax.net.ssl",
+                        "org.jspecify..",
+                        "org.slf4j..",
+                        "io.lettuce..",
+                        "io.netty..",
+                        "io.holdfast.embed.cell..",
+                        "io.holdfast.valkey..")
                 .check(ours);
         noClasses()
                 .that()
@@ -294,6 +327,7 @@ class ArchitectureTest {
             "io.holdfast.sglang..",
             "io.holdfast.vllm..",
             "io.holdfast.kvcached..",
+            "io.holdfast.valkey..",
             "io.holdfast.rules.."
         };
         noClasses()
@@ -365,6 +399,8 @@ class ArchitectureTest {
                         "kvcached",
                         "embed",
                         "embed.ledger",
+                        "embed.cell",
+                        "valkey",
                         "rules.engine",
                         "rules.fault",
                         "emulator",

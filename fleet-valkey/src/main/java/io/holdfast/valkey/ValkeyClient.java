@@ -82,7 +82,8 @@ final class ValkeyClient implements AutoCloseable {
             case CLUSTER -> {
                 RedisClusterClient client = RedisClusterClient.create(shared, uris());
                 client.setOptions(clustered());
-                yield client.connectAsync(CODEC)
+                yield client.refreshPartitionsAsync()
+                        .thenCompose(known -> client.connectAsync(CODEC))
                         .<ValkeyLink.Wire>thenApply(
                                 connection -> new ValkeyLink.Cluster(connection, client::shutdownAsync))
                         .whenComplete((wire, failure) -> {

@@ -15,6 +15,7 @@ import io.lettuce.core.SetArgs;
 import io.lettuce.core.api.async.RedisKeyAsyncCommands;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -34,7 +35,6 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Function;
 import java.util.function.Supplier;
-import java.util.stream.Stream;
 
 /**
  * Store of a fleet on Valkey, or on whatever speaks its protocol: one server, the primary that sentinels know, or a
@@ -56,8 +56,8 @@ public final class ValkeyFleetStore implements FleetStore {
      * A member of a window is the largest number less its name, in hexadecimal: a server puts members of equal sums in
      * the reverse order of their text, and the smaller name shall come first.
      *
-     * A window must not outlive us without an end. The increments of one flush are followed by its time to live in that
-     * same flush, so that the server has nearly always read both or none.
+     * A window must not outlive us without an end, nor end amid its increments. So each flush of them begins and ends with
+     * its time to live, and the server has nearly always read all of a flush or none.
      *
      * Commands: SET, GETRANGE, SCAN, ZINCRBY, PEXPIRE, ZREVRANGE, EVAL. A command has the timeout; a call of several waits
      * for each. Nothing is sent twice: a caller that got no answer knows best whether asking again makes sense.
@@ -188,13 +188,15 @@ public final class ValkeyFleetStore implements FleetStore {
                     ? CompletableFuture.completedFuture(null)
                     : call(
                             path,
-                            about -> inTurn(
-                                    sent,
-                                    flush -> Stream.concat(
-                                            flush.stream()
-                                                    .map(sum -> asked(
-                                                            about.zincrby(path, sum.getValue(), member(sum.getKey())))),
-                                            Stream.of(asked(about.pexpire(path, millis))))));
+                            about -> inTurn(sent, flush -> {
+                                List<CompletionStage<?>> asked = new ArrayList<>();
+                                asked.add(asked(about.pexpire(path, millis)));
+                                for (Map.Entry<Long, Double> sum : flush) {
+                                    asked.add(asked(about.zincrby(path, sum.getValue(), member(sum.getKey()))));
+                                }
+                                asked.add(asked(about.pexpire(path, millis)));
+                                return asked;
+                            }));
         });
     }
 
@@ -264,19 +266,25 @@ public final class ValkeyFleetStore implements FleetStore {
     private CompletionStage<Map<String, byte[]>> values(
             RedisClusterAsyncCommands<String, byte[]> about, String before, List<String> paths) {
         Map<String, byte[]> values = new ConcurrentHashMap<>();
-        return inTurn(
-                        paths,
-                        flush -> flush.stream()
-                                .map(path -> value(about, path)
-                                        .exceptionally(failure -> {
-                                            if (!ValkeyFailures.isOtherKind(failure)) {
-                                                throw new CompletionException(failure);
-                                            }
-                                            return Optional.empty();
-                                        })
-                                        .thenAccept(found -> found.ifPresent(
-                                                value -> values.put(path.substring(before.length()), value)))))
+        return inTurn(paths, flush -> {
+                    List<CompletionStage<?>> asked = new ArrayList<>();
+                    for (String path : flush) {
+                        String name = path.substring(before.length());
+                        asked.add(valueIfOne(about, path)
+                                .thenAccept(found -> found.ifPresent(value -> values.put(name, value))));
+                    }
+                    return asked;
+                })
                 .thenApply(done -> values);
+    }
+
+    private CompletionStage<Optional<byte[]>> valueIfOne(RedisClusterAsyncCommands<String, byte[]> about, String path) {
+        return value(about, path).exceptionally(failure -> {
+            if (!ValkeyFailures.isOtherKind(failure)) {
+                throw new CompletionException(failure);
+            }
+            return Optional.empty();
+        });
     }
 
     /** Looks for keys of a kind, until enough are found or there are no more; a round after the other. */
@@ -395,10 +403,11 @@ public final class ValkeyFleetStore implements FleetStore {
 
     /** Sends commands for so many items at once, and those for the next ones when all of these are answered. */
     private static <T> CompletionStage<Void> inTurn(
-            List<T> items, Function<List<T>, Stream<? extends CompletionStage<?>>> commands) {
+            List<T> items, Function<List<T>, List<CompletionStage<?>>> commands) {
         List<T> flush = items.subList(0, Math.min(FLUSH, items.size()));
-        CompletionStage<Void> answered = CompletableFuture.allOf(
-                commands.apply(flush).map(CompletionStage::toCompletableFuture).toArray(CompletableFuture<?>[]::new));
+        CompletionStage<Void> answered = CompletableFuture.allOf(commands.apply(flush).stream()
+                .map(CompletionStage::toCompletableFuture)
+                .toArray(CompletableFuture<?>[]::new));
         return flush.size() == items.size()
                 ? answered
                 : answered.thenCompose(done -> inTurn(items.subList(flush.size(), items.size()), commands));

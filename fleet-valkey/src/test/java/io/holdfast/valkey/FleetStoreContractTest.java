@@ -144,7 +144,8 @@ class FleetStoreContractTest {
             return store -> store.acquire(key, owner, LONG);
         }
         if (what < 20) {
-            return store -> store.renew(key, owner, random.nextInt(9) == 0 ? Duration.ZERO : LONG);
+            Duration ttl = random.nextInt(9) == 0 ? Duration.ZERO : LONG;
+            return store -> store.renew(key, owner, ttl);
         }
         if (what < 26) {
             Map<Long, Double> amounts = new HashMap<>();

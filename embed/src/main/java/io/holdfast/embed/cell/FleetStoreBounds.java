@@ -10,7 +10,11 @@ public final class FleetStoreBounds {
 
     private FleetStoreBounds() {}
 
-    /** @throws FleetStoreException with one sentence, where it is none for a store */
+    /**
+     * Returns a value.
+     *
+     * @throws FleetStoreException with one sentence, where it is none for a store
+     */
     public static byte[] value(byte[] value) {
         if (value.length == 0 || value.length > FleetStore.MOST_BYTES) {
             throw new FleetStoreException("A value for a fleet's store has 1 to " + FleetStore.MOST_BYTES
@@ -19,7 +23,11 @@ public final class FleetStoreBounds {
         return value;
     }
 
-    /** Whole milliseconds of a time to live. @throws FleetStoreException with one sentence, where it is none */
+    /**
+     * Returns the whole milliseconds of a time to live.
+     *
+     * @throws FleetStoreException with one sentence, where it is none for a store
+     */
     public static long millis(Duration ttl) {
         if (ttl.compareTo(Duration.ofMillis(1)) < 0 || ttl.compareTo(FleetStore.LONGEST_TTL) > 0) {
             throw new FleetStoreException("Anything in a fleet's store stays for 1 ms to "
@@ -28,7 +36,11 @@ public final class FleetStoreBounds {
         return ttl.toMillis();
     }
 
-    /** @throws FleetStoreException with one sentence, where they are too many or none for sums */
+    /**
+     * Returns amounts.
+     *
+     * @throws FleetStoreException with one sentence, where they are too many, or one of them is none for a sum
+     */
     public static Map<Long, Double> amounts(Map<Long, Double> amounts) {
         if (amounts.size() > FleetStore.MOST_SUMS) {
             throw new FleetStoreException("One call adds at most " + FleetStore.MOST_SUMS + " amounts to a window, not "
@@ -43,7 +55,11 @@ public final class FleetStoreBounds {
         return amounts;
     }
 
-    /** @throws FleetStoreException with one sentence, where it is none */
+    /**
+     * Returns an owner.
+     *
+     * @throws FleetStoreException with one sentence, where it is no name
+     */
     public static String owner(String owner) {
         if (!FleetStore.Key.isName(owner)) {
             throw new FleetStoreException("An owner in a fleet's store has 1 to " + FleetStore.LONGEST_NAME

@@ -145,9 +145,12 @@ public final class MemoryFleetStore implements FleetStore {
     public CompletionStage<SequencedMap<Long, Double>> top(Key window, int most) {
         return answered(() -> {
             SequencedMap<Long, Double> largest = new LinkedHashMap<>();
+            if (most <= 0) {
+                return largest;
+            }
             sums(window).orElseGet(Map::of).entrySet().stream()
                     .sorted(LARGEST_FIRST)
-                    .limit(Math.clamp(most, 0, MOST_SUMS))
+                    .limit(Math.min(most, MOST_SUMS))
                     .forEach(sum -> largest.put(sum.getKey(), sum.getValue()));
             return largest;
         });
