@@ -5,10 +5,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
-import java.util.TreeMap;
-import java.util.random.RandomGenerator;
 import java.util.SplittableRandom;
+import java.util.TreeMap;
 import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
 
 /** Virtual time, in which several members live, each by a clock of its own. */
 final class CellTime {

@@ -47,11 +47,7 @@ class FollowMeterTest {
         Hot hot() {
             List<HotEnd> ends = new ArrayList<>();
             heat.forEach((name, each) -> ends.add(new HotEnd(
-                    name,
-                    640,
-                    (float) (each * Math.log(2) / HALF_LIFE * 3_600),
-                    cache.containsKey(name),
-                    false)));
+                    name, 640, (float) (each * Math.log(2) / HALF_LIFE * 3_600), cache.containsKey(name), false)));
             return Hot.most(OptionalDouble.empty(), OptionalLong.empty(), ends);
         }
     }
@@ -90,7 +86,14 @@ class FollowMeterTest {
                     engines.get(i).fade(10);
                     // An engine's digest comes late now and then.
                     long count = round - (random.nextInt(20) == 0 ? 1 : 0);
-                    digests.put("e" + i, new Digest("e" + i, "", i, Math.max(0, count), engines.get(i).hot()));
+                    digests.put(
+                            "e" + i,
+                            new Digest(
+                                    "e" + i,
+                                    "",
+                                    i,
+                                    Math.max(0, count),
+                                    engines.get(i).hot()));
                 }
                 meter.observe(digests);
                 published.add(meter.follows());
@@ -124,7 +127,8 @@ class FollowMeterTest {
     @DisplayName("half of the requests by cache is in between, and does not flap")
     void mixed() {
         for (long seed = 0; seed < 5; seed++) {
-            List<Double> published = new Scenario(300, 40, 0.5, 6, true).run(seed, 180).subList(60, 180);
+            List<Double> published =
+                    new Scenario(300, 40, 0.5, 6, true).run(seed, 180).subList(60, 180);
             assertThat(published).allSatisfy(follows -> assertThat(follows).isBetween(0.25, 0.7));
             assertThat(published.stream().distinct().count()).isLessThan(40);
         }
@@ -134,7 +138,8 @@ class FollowMeterTest {
     @ValueSource(doubles = {0, 1})
     @DisplayName("what is hot everywhere tells nothing, nor do few touches")
     void nothingToTell(double aware) {
-        assertThat(new Scenario(10, 20, aware, 6, true).run(1, 60).subList(30, 60)).allMatch(follows -> follows == 0 || aware == 1);
+        assertThat(new Scenario(10, 20, aware, 6, true).run(1, 60).subList(30, 60))
+                .allMatch(follows -> follows == 0 || aware == 1);
         assertThat(new Scenario(300, 60, aware, 0.02, false).run(1, 100)).containsOnly(0.0);
     }
 

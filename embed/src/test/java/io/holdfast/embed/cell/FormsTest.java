@@ -29,8 +29,8 @@ class FormsTest {
                     OptionalDouble.of(42.5),
                     OptionalLong.of(65_536),
                     List.of(new HotEnd(-2, 640, 12.5f, true, false), new HotEnd(3, 16, 0, false, true))));
-    private static final FleetHold HOLD = new FleetHold(
-            "00ff00ff00ff00ff", -2, 40, 640, FleetHold.ALL, "ops", 3, 60_000, "http://a:1", false);
+    private static final FleetHold HOLD =
+            new FleetHold("00ff00ff00ff00ff", -2, 40, 640, FleetHold.ALL, "ops", 3, 60_000, "http://a:1", false);
     private static final HoldReport REPORT = new HoldReport(
             "e-1",
             List.of(
@@ -47,7 +47,8 @@ class FormsTest {
                         + "fffffffffffffffe" + "00000280" + "41480000" + "01"
                         + "0000000000000003" + "00000010" + "00000000" + "02");
         assertThat(hex(HOLD.bytes(cell)))
-                .isEqualTo("0148" + cell + "0010" + hex("00ff00ff00ff00ff".getBytes(java.nio.charset.StandardCharsets.US_ASCII))
+                .isEqualTo("0148" + cell + "0010"
+                        + hex("00ff00ff00ff00ff".getBytes(java.nio.charset.StandardCharsets.US_ASCII))
                         + "fffffffffffffffe" + "00000028" + "00000280" + "7fffffff" + "00036f7073" + "03"
                         + "000000000000ea60" + "000a687474703a2f2f613a31" + "00");
         assertThat(hex(REPORT.bytes(cell)))
@@ -72,11 +73,23 @@ class FormsTest {
                     HexFormat.of().toHexDigits((long) i), HeldCopy.State.WAITING, i, ("é" + i).repeat(25)));
         }
         Digest digest = new Digest(
-                "e".repeat(200), "a".repeat(256), -1, Long.MAX_VALUE, new Hot(OptionalDouble.empty(), OptionalLong.empty(), ends));
+                "e".repeat(200),
+                "a".repeat(256),
+                -1,
+                Long.MAX_VALUE,
+                new Hot(OptionalDouble.empty(), OptionalLong.empty(), ends));
         HoldReport report = new HoldReport("e".repeat(200), copies);
         FleetHold hold = new FleetHold(
-                "f".repeat(16), -1, 1, HotEnd.MOST_TOKENS, 1, "é".repeat(100), 100, Duration.ofDays(365).toMillis(),
-                "a".repeat(256), true);
+                "f".repeat(16),
+                -1,
+                1,
+                HotEnd.MOST_TOKENS,
+                1,
+                "é".repeat(100),
+                100,
+                Duration.ofDays(365).toMillis(),
+                "a".repeat(256),
+                true);
 
         assertThat(digest.bytes(CELL)).hasSizeLessThanOrEqualTo(FleetStore.MOST_BYTES);
         assertThat(Digest.parse(CELL, digest.bytes(CELL))).isEqualTo(new Parsed.Read<>(digest));
@@ -131,14 +144,13 @@ class FormsTest {
                 case Parsed.Read<?>(Object value) -> {
                     read++;
                     // Equal to what it is written as: nothing of it was beyond its bounds, for its constructor looks.
-                    byte[] again =
-                            switch (value) {
-                                case Digest digest -> digest.bytes(CELL);
-                                case FleetHold hold -> hold.bytes(CELL);
-                                case Presence sign -> sign.bytes(CELL);
-                                // Reasons may be in another order.
-                                default -> bytes;
-                            };
+                    byte[] again = switch (value) {
+                        case Digest digest -> digest.bytes(CELL);
+                        case FleetHold hold -> hold.bytes(CELL);
+                        case Presence sign -> sign.bytes(CELL);
+                        // Reasons may be in another order.
+                        default -> bytes;
+                    };
                     assertThat(again).isEqualTo(bytes);
                 }
                 case Parsed.Refused<?> none -> refused++;
