@@ -149,8 +149,7 @@ public final class CellMember {
         } else if (round.isEmpty()) {
             putHolds(new Round(nowNanos, false), book.toPut(nowNanos, true));
         }
-        known.filter(each -> each.view().engines().size()
-                        > roll.alive(engine, nowNanos).size() + 1)
+        known.filter(each -> each.view().engines().size() > roll.size(nowNanos) + 1)
                 .ifPresent(each -> known = Optional.of(new Known(look(nowNanos), each.reports(), each.goodNanos())));
     }
 
@@ -328,7 +327,7 @@ public final class CellMember {
             Map<Long, Double> top = sums(ended.sums());
 
             roll.read(signs, now);
-            Map<String, Presence> alive = roll.alive(engine, now);
+            Map<String, Presence> alive = roll.alive(now);
             tally.refused(Refusal.TOO_MANY, book.read(holds.values(), now));
             said.keySet().retainAll(alive.keySet());
             said.put(engine, new HoldReport(engine, ownCopies));
@@ -382,7 +381,7 @@ public final class CellMember {
     }
 
     private CellView look(long now) {
-        List<CellEngine> engines = roll.engines(engine, now);
+        List<CellEngine> engines = roll.engines(now);
         engines.add(new CellEngine(engine, address, Duration.ofNanos(now - putNow)));
         engines.sort(Comparator.comparing(CellEngine::id));
         if (bySums) {

@@ -38,11 +38,10 @@ public record FleetHold(
     private static final char LETTER = 'H';
     private static final int LONGEST_REQUESTER = 100;
     private static final String RELEASED = ":released";
-    private static final String ID = "[0-9a-f]{16}";
 
     /** @throws IllegalArgumentException with one sentence, where it is beyond its bounds */
     public FleetHold {
-        Form.check(id.matches(ID), "The id of a hold of a fleet has 16 hexadecimal digits.");
+        Form.checkHold(id);
         Form.check(name != 0, "Zero is no block's name.");
         HotEnd.checkTokens(tokens);
         Form.check(blocks >= 1 && blocks <= tokens, "A hold has at least one whole block, and no more than tokens.");

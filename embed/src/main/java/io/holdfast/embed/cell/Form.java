@@ -142,9 +142,27 @@ final class Form {
         }
     }
 
-    /** Checks an engine's name, which is a key's as well. */
+    /** Checks an engine's name, which is a key's as well; no pattern does, for a thousand are read in each round. */
     static void checkEngine(String engine) {
-        new FleetStore.Key("0", "engine", engine);
+        check(
+                !engine.isEmpty()
+                        && engine.length() <= FleetStore.LONGEST_NAME
+                        && engine.chars().allMatch(Form::inName),
+                "The name of an engine has 1 to " + FleetStore.LONGEST_NAME
+                        + " letters, digits, dots, colons and dashes; give it another one.");
+    }
+
+    private static boolean inName(int each) {
+        return each >= 'a' && each <= 'z'
+                || each >= 'A' && each <= 'Z'
+                || each >= '0' && each <= '9'
+                || "._:-".indexOf(each) >= 0;
+    }
+
+    static void checkHold(String id) {
+        check(
+                id.length() == 16 && id.chars().allMatch(each -> "0123456789abcdef".indexOf(each) >= 0),
+                "The id of a hold of a fleet has 16 hexadecimal digits.");
     }
 
     /** Checks an address: printable ASCII, for it is called only after it was compared with a list. */

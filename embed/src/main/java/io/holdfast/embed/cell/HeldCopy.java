@@ -26,7 +26,7 @@ public record HeldCopy(String hold, State state, int tokens, String reason) {
 
     /** @throws IllegalArgumentException with one sentence, where it is beyond its bounds */
     public HeldCopy {
-        Form.check(hold.matches("[0-9a-f]{16}"), "The id of a hold of a fleet has 16 hexadecimal digits.");
+        Form.checkHold(hold);
         Form.check(
                 tokens >= 0 && tokens <= HotEnd.MOST_TOKENS,
                 "A copy has at most " + HotEnd.MOST_TOKENS + " tokens, and none below 0.");

@@ -79,9 +79,9 @@ final class HoldBook {
     /** Ends a hold; false where there is none. */
     synchronized boolean release(String id, long now) {
         forget(now);
-        return Optional.ofNullable(holds.remove(id))
-                .map(known -> end(known.at(now).asReleased(), true, now))
-                .isPresent();
+        Optional<Entry> known = Optional.ofNullable(holds.remove(id));
+        known.ifPresent(each -> end(each.at(now).asReleased(), true, now));
+        return known.isPresent();
     }
 
     /** What is to be put in a round: our holds, and our signs that some are over. */
@@ -141,28 +141,30 @@ final class HoldBook {
     private void merge(FleetHold value, long now) {
         Entry read = new Entry(value, now);
         Entry known = holds.computeIfAbsent(value.id(), id -> read);
-        known.seen = now;
         if (known == read || value.equals(known.said)) {
+            known.seen = now;
             return;
         }
         long later = read.end - known.end;
-        if (later > SLACK) {
+        if (later > SLACK && (!known.ours || value.withLease(0).equals(known.said.withLease(0)))) {
             known.said = value;
             known.end = read.end;
+            known.seen = now;
         } else if (later >= -SLACK && !known.ours) {
             known.said = value;
             known.end = Math.min(known.end, read.end);
+            known.seen = now;
         }
+        // Otherwise another took it for a shorter time, or made it up: what was known stays while it is seen as well.
     }
 
-    private FleetHold end(FleetHold sign, boolean ours, long now) {
+    private void end(FleetHold sign, boolean ours, long now) {
         if (over.size() >= 2 * CellMember.MOST_HOLDS) {
             over.values().stream()
                     .min(Comparator.comparingLong(each -> each.end - now))
                     .ifPresent(first -> over.remove(first.sign.id()));
         }
         over.put(sign.id(), new Over(sign, ours, now));
-        return sign;
     }
 
     private void forget(long now) {

@@ -7,12 +7,19 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Engines that a member sees, each alive for two periods after what it says changed last, by the member's clock.
+ * Other engines that a member sees, each alive for two periods after what it says changed last, by the member's clock.
  *
  * <p>A process counts its signs, so that an old one that somebody puts again, or that a dead store repeats, changes
  * nothing. The process before the last one is remembered too: another that took over does not revive it.
  */
 final class Roll {
+    /** Signs that nobody saw, at most, and the shortest time between two: what counts faster is made up. */
+    private static final long MOST_STEP = 4;
+
+    private static final long FASTEST = CellMember.PERIOD.toNanos() / 3;
+    /** Time after which one that is dead may be as it is now: what it was may have been made up. */
+    private static final long FORGOTTEN = 60 * CellMember.PERIOD.toNanos();
+
     private final Map<String, Seen> seen = new HashMap<>();
 
     private static final class Seen {
@@ -29,7 +36,7 @@ final class Roll {
         void read(Presence value, long now) {
             boolean earlier = earlierCount >= 0 && value.process() == earlierProcess;
             long known = value.process() == newest.process() ? newest.count() : earlier ? earlierCount : -1;
-            if (value.count() <= known) {
+            if (value.count() <= known || known >= 0 && value.count() - known > MOST_STEP + (now - changed) / FASTEST) {
                 return;
             }
             if (value.process() != newest.process()) {
@@ -49,25 +56,36 @@ final class Roll {
     void read(Map<String, Presence> signs, long now) {
         signs.forEach((engine, sign) ->
                 seen.computeIfAbsent(engine, name -> new Seen(sign, now)).read(sign, now));
-        // What the store still has is remembered, so that it does not look new the next time.
-        seen.entrySet().removeIf(each -> !each.getValue().alive(now) && !signs.containsKey(each.getKey()));
+        // What the store still has is remembered for a while, so that it does not look new the next time.
+        seen.entrySet()
+                .removeIf(each -> !each.getValue().alive(now)
+                        && (!signs.containsKey(each.getKey()) || now - each.getValue().changed > FORGOTTEN));
     }
 
-    /** The newest sign of each engine that is alive, but for one. */
-    Map<String, Presence> alive(String but, long now) {
+    /** How many engines are alive. */
+    int size(long now) {
+        int alive = 0;
+        for (Seen each : seen.values()) {
+            alive += each.alive(now) ? 1 : 0;
+        }
+        return alive;
+    }
+
+    /** The newest sign of each engine that is alive. */
+    Map<String, Presence> alive(long now) {
         Map<String, Presence> alive = new HashMap<>();
         seen.forEach((engine, each) -> {
-            if (each.alive(now) && !engine.equals(but)) {
+            if (each.alive(now)) {
                 alive.put(engine, each.newest);
             }
         });
         return alive;
     }
 
-    /** The engines that are alive, but for one. */
-    List<CellEngine> engines(String but, long now) {
+    /** The engines that are alive. */
+    List<CellEngine> engines(long now) {
         List<CellEngine> engines = new ArrayList<>();
-        alive(but, now)
+        alive(now)
                 .forEach((engine, sign) -> engines.add(
                         new CellEngine(engine, sign.address(), Duration.ofNanos(now - seen.get(engine).changed))));
         return engines;

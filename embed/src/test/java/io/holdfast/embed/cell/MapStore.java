@@ -57,6 +57,11 @@ final class MapStore implements FleetStore {
         now.forEach(Runnable::run);
     }
 
+    int windows() {
+        expire();
+        return windows.size();
+    }
+
     Map<Key, byte[]> all() {
         Map<Key, byte[]> all = new HashMap<>();
         values.forEach((key, kept) -> all.put(key, kept.value));
