@@ -13,6 +13,7 @@ import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -22,7 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Engines of one sidecar that share what they know within its process. */
 class FleetApiTest {
     private static final int PACE = 20;
-    private static final int[] SYSTEM = EngineClient.prompt(1, 512);
+    static final int[] SYSTEM = EngineClient.prompt(1, 512);
 
     @TempDir
     private Path state;
@@ -66,21 +67,38 @@ class FleetApiTest {
         return Sidecar.start(vertx, config, new PrometheusMeterRegistry(PrometheusConfig.DEFAULT), seams);
     }
 
-    private static int[] user(int number) {
-        int[] prompt = java.util.Arrays.copyOf(SYSTEM, SYSTEM.length + 64);
+    static int[] user(int number) {
+        int[] prompt = Arrays.copyOf(SYSTEM, SYSTEM.length + 64);
         System.arraycopy(EngineClient.prompt(number, 64), 0, prompt, SYSTEM.length, 64);
         return prompt;
     }
 
-    private static JsonObject cell(SidecarClient client) {
+    static JsonObject cell(SidecarClient client) {
         JsonArray cells = client.http.get("/api/v1/fleet").json().getJsonArray("cells");
         return cells.isEmpty() ? new JsonObject() : cells.getJsonObject(0);
     }
 
-    private static List<String> states(JsonObject hold) {
-        return hold.getJsonArray("on").stream()
+    static List<String> states(JsonObject hold) {
+        return hold.getJsonArray("on", new JsonArray()).stream()
                 .map(copy -> ((JsonObject) copy).getString("state"))
                 .toList();
+    }
+
+    /** Waits until the sidecar knows all of an engine's cache, which is emptied for that. */
+    static void meet(SidecarClient client, String name, EngineClient engine) {
+        int[] number = {500_000};
+        Eventually.see(
+                "the sidecar hears what the engine stores",
+                () -> {
+                    engine.generate(EngineClient.prompt(number[0]++, 32));
+                    return client.http.get("/api/v1/engines/" + name).json();
+                },
+                seen -> seen.getInteger("blocks") > 0);
+        assertThat(engine.flush()).isEqualTo(200);
+        Eventually.see(
+                "the cache is known to be empty",
+                () -> client.http.get("/api/v1/engines/" + name).json(),
+                seen -> seen.getBoolean("certain") && seen.getInteger("blocks") == 0);
     }
 
     @Test
@@ -105,6 +123,8 @@ class FleetApiTest {
                     "both engines are in the cell",
                     () -> cell(client),
                     cell -> cell.getJsonArray("engines", new JsonArray()).size() == 2);
+            meet(client, "one", atOne);
+            meet(client, "two", atTwo);
             for (int user = 10; user < 14; user++) {
                 atOne.generate(user(user));
             }
@@ -134,7 +154,6 @@ class FleetApiTest {
                     hold -> hold.getJsonArray("on", new JsonArray()).size() == 2
                             && states(hold).equals(List.of("held", "held")));
             assertThat(atTwo.generate(user(99))).isEqualTo(512);
-            assertThat(two.uri()).isNotNull();
 
             assertThat(client.http.delete("/api/v1/fleet/holds/" + id).status()).isEqualTo(200);
             Eventually.see(
@@ -160,7 +179,7 @@ class FleetApiTest {
             {"tokens":[1,2],"copies":1}                            | leaseSeconds is missing
             {"tokens":[1,2],"copies":1,"leaseSeconds":9}           | The prefix has 2 tokens, less than one block of 16
             {"hashes":[1],"copies":1,"leaseSeconds":9}             | Other engines name blocks otherwise
-            {"copies":1,"leaseSeconds":9}                          | The body names no prefix
+            {"copies":1,"leaseSeconds":9}                          | The body has none of tokens
             {"tokens":[1],"copies":1,"leaseSeconds":9,"keep":true} | The field 'keep' is unknown
             """.lines().map(row -> row.split("\\|")).forEach(row -> {
                 Http.Answer answer = client.http.post("/api/v1/fleet/holds", row[0].strip());

@@ -22,8 +22,8 @@ import picocli.CommandLine.Spec;
 @Command(
         name = "fleet",
         description = {
-            "Prints what a running sidecar knows of its fleet: cells and their engines, the copies of each hot prefix and"
-                    + " what they save, holds of the fleet, and what the store costs.",
+            "Prints what a running sidecar knows of its fleet: cells and their engines, the copies of each hot prefix"
+                    + " and what they save, holds of the fleet, and what the store costs.",
             "Exit code 0: printed, 2: no sidecar answers."
         },
         sortOptions = false)
@@ -100,7 +100,9 @@ public final class FleetCommand implements Callable<Integer> {
                                 : "-")));
         if (rows.size() > 1) {
             text.blank();
-            text.show(Document.titled("").add(Document.Table.of("hot prefixes", rows)).build());
+            text.show(Document.titled("")
+                    .add(Document.Table.of("hot prefixes", rows))
+                    .build());
             int more = cell.path("prefixCount").asInt() - (rows.size() - 1);
             if (more > 0) {
                 text.line("and " + more + " more");
@@ -134,8 +136,10 @@ public final class FleetCommand implements Callable<Integer> {
         long rounds = here.path("rounds").asLong();
         text.paragraph(
                 "",
-                "Engine " + here.path("engine").asText() + " takes part as " + here.path("as").asText() + ": " + rounds
-                        + " rounds, " + here.path("failedRounds").asLong() + " of them without an answer; a round reads "
+                "Engine " + here.path("engine").asText() + " takes part as "
+                        + here.path("as").asText() + ": " + rounds
+                        + " rounds, " + here.path("failedRounds").asLong()
+                        + " of them without an answer; a round reads "
                         + number(perRound(here, "bytesRead")) + " bytes and writes "
                         + number(perRound(here, "bytesWritten")) + ".");
     }

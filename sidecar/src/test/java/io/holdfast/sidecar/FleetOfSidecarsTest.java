@@ -1,0 +1,130 @@
+package io.holdfast.sidecar;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.emulator.Emulator;
+import io.holdfast.rules.sglang.SglangSettings.Variant;
+import io.holdfast.sidecar.config.SidecarConfig;
+import io.holdfast.sidecar.engine.SharedServices.Seams;
+import io.holdfast.sidecar.fleet.Sidecar;
+import io.holdfast.valkey.LocalValkey;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.function.Predicate;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Sidecars of one engine each, which share what they know by a real store. */
+class FleetOfSidecarsTest {
+    private static final int PACE = 10;
+
+    @TempDir
+    private Path state;
+
+    private final Vertx vertx = Vertx.vertx();
+
+    /** One engine with its sidecar. */
+    private final class Node implements AutoCloseable {
+        final Emulator emulator = Emulator.start(vertx, TestBed.fast().withVariant(Variant.PIN_GPU));
+        final EngineClient engine = new EngineClient(emulator.uri());
+        final Sidecar sidecar;
+        final SidecarClient client;
+
+        Node(String name, String store, String peers) {
+            int port = LocalValkey.freePort();
+            SidecarConfig config = SidecarConfig.parse(
+                    """
+                    listen: {port: %d}
+                    stateDirectory: '%s'
+                    fleet: {store: '%s', address: 'http://127.0.0.1:%d', peers: [%s]}
+                    engines:
+                      main: {type: sglang, url: '%s', maxOutputTokens: 16, largestPromptTokens: 1024,
+                         backend: pin_blocks, readingsMillis: 500, tickMillis: 100}
+                    """.formatted(port, state.resolve(name), store, port, peers, emulator.uri()), "test.yaml");
+            Seams seams = Seams.none().withClock(new FastClock(PACE)::nanos).withPace(PACE);
+            sidecar = Sidecar.start(vertx, config, new PrometheusMeterRegistry(PrometheusConfig.DEFAULT), seams);
+            client = new SidecarClient(sidecar.uri());
+            FleetApiTest.meet(client, "main", engine);
+        }
+
+        JsonObject seen(String what, Predicate<JsonObject> when) {
+            return Eventually.see(what, () -> FleetApiTest.cell(client), when);
+        }
+
+        JsonObject hold(String id, String what, Predicate<JsonObject> when) {
+            return Eventually.see(
+                    what, () -> client.http.get("/api/v1/fleet/holds/" + id).json(), when);
+        }
+
+        @Override
+        public void close() {
+            client.close();
+            sidecar.close();
+            engine.close();
+            emulator.close();
+        }
+    }
+
+    private static int engines(JsonObject cell) {
+        return cell.getJsonArray("engines", new JsonArray()).size();
+    }
+
+    private static String asked(Node node, Object copies) {
+        Http.Answer asked = node.client.http.post(
+                "/api/v1/fleet/holds",
+                new JsonObject()
+                        .put("tokens", EngineClient.array(FleetApiTest.SYSTEM))
+                        .put("copies", copies)
+                        .put("leaseSeconds", 7_200)
+                        .encode());
+        assertThat(asked.status()).as(asked.text()).isEqualTo(201);
+        return asked.json().getString("id");
+    }
+
+    @Test
+    void hold_isPulledByEverySidecar_whichAsksThePeerForTokens_andOutlivesTheStore() {
+        try (LocalValkey valkey = LocalValkey.start(state.resolve("valkey"));
+                Node a = new Node("a", valkey.address(), "127.0.0.1");
+                Node b = new Node("b", valkey.address(), "127.0.0.1")) {
+            a.seen("both are seen", cell -> engines(cell) == 2);
+            b.seen("both are seen", cell -> engines(cell) == 2);
+            String id = asked(a, "all");
+
+            b.hold(
+                    id,
+                    "both hold it, and the other sidecar says so",
+                    hold -> FleetApiTest.states(hold).equals(List.of("held", "held")));
+            assertThat(b.engine.generate(FleetApiTest.user(7))).isEqualTo(512);
+
+            // An empty store is filled anew by those that live.
+            valkey.kill();
+            valkey.restart();
+            a.hold(id, "it is there again", hold -> FleetApiTest.states(hold).equals(List.of("held", "held")));
+
+            // Without a store what was wanted ends with its short lease, and nothing else changes.
+            valkey.kill();
+            Eventually.see("the other lets go", b.engine::usedTokens, used -> used == 0);
+            JsonObject cell = b.seen("nothing is known of others", seen -> engines(seen) == 0);
+            assertThat(cell.getDouble("touchesFollowTheCache")).isZero();
+        }
+    }
+
+    @Test
+    void withoutPeers_aHoldWaitsWithTheMend_untilARequestShowsIt() {
+        try (LocalValkey valkey = LocalValkey.start(state.resolve("valkey"));
+                Node a = new Node("a", valkey.address(), "127.0.0.1");
+                Node b = new Node("b", valkey.address(), "")) {
+            a.seen("both are seen", cell -> engines(cell) == 2);
+            String id = asked(a, 2);
+
+            JsonObject waiting =
+                    b.hold(id, "it waits for tokens", hold -> hold.encode().contains("no tokens"));
+            assertThat(waiting.encode()).contains("write fleet.peers here");
+        }
+    }
+}
