@@ -119,6 +119,7 @@ public final class Cells implements AutoCloseable {
                     || !part.link().fault().isEmpty()
                     || !cell(part.link()).map(part.cell()::equals).orElse(true);
             if (over) {
+                part.link().takesPart(Optional.empty());
                 part.engine().leave();
             }
             return over;
@@ -151,6 +152,7 @@ public final class Cells implements AutoCloseable {
                 link.prefixes().rule(),
                 new Own());
         parts.put(link.id(), new Part(link, cell, name, engine));
+        link.takesPart(Optional.of(engine.member()));
         LOG.info(
                 "Engine {} shares what is hot with those that serve {} in blocks of {} tokens, as {}, by {}.",
                 link.id(),

@@ -16,6 +16,7 @@ import io.holdfast.core.hold.Released;
 import io.holdfast.core.pin.EngineIdentity;
 import io.holdfast.core.pin.Ledger;
 import io.holdfast.core.pin.PinsView;
+import io.holdfast.embed.cell.CellMember;
 import io.holdfast.embed.ledger.FileLedgerStore;
 import io.holdfast.events.BlockNaming;
 import io.holdfast.events.Subscription;
@@ -99,6 +100,7 @@ public final class EngineLink implements AutoCloseable {
     private final Optional<EngineLimit> limit;
     private final EngineReleases releases;
 
+    private volatile Optional<CellMember> cell = Optional.empty();
     private volatile CompletionStage<Boolean> pauseWritten = CompletableFuture.completedFuture(false);
 
     private EngineLink(
@@ -591,6 +593,16 @@ public final class EngineLink implements AutoCloseable {
 
     private CompletionStage<Boolean> inOffice(Supplier<CompletionStage<Boolean>> asked) {
         return emergency.reason().isPresent() ? outOfOffice() : asked.get();
+    }
+
+    /** Says which part it takes in a fleet from now on. */
+    public void takesPart(Optional<CellMember> member) {
+        cell = member;
+    }
+
+    /** Its part in a fleet; absent where it takes none, or not yet. */
+    public Optional<CellMember> cell() {
+        return cell;
     }
 
     /** The model that it serves; absent while that is not known. */

@@ -13,6 +13,8 @@ import io.holdfast.core.pin.PinsView;
 import io.holdfast.core.rank.Evidence;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
+import io.holdfast.embed.cell.CellCounters;
+import io.holdfast.embed.cell.CellMember;
 import io.holdfast.events.Subscription;
 import io.holdfast.evidence.Interval;
 import io.holdfast.http.GuardState;
@@ -441,7 +443,63 @@ final class MetricTable {
                         "full.rounds",
                         "rounds",
                         "Reading rounds that left messages in the queue",
-                        Subscription::fullRounds));
+                        Subscription::fullRounds),
+                gauge(
+                        "fleet.engines",
+                        "engines",
+                        "Engines of its cell that are there, itself among them; 0 while the store does not answer, NaN"
+                                + " where nothing is shared",
+                        link -> cell(link, member -> member.view().engines().size())),
+                gauge(
+                        "fleet.follows",
+                        "0 to 1",
+                        "How far touches go where their prefix is cached: 0 by chance, 1 all that can; NaN where"
+                                + " nothing is shared",
+                        link -> cell(link, member -> member.view().follows())),
+                gauge(
+                        "fleet.holds",
+                        "holds",
+                        "Holds of the fleet for which this engine is chosen; NaN where nothing is shared",
+                        link -> cell(link, member -> member.wanted().size())),
+                count(
+                        "fleet.rounds",
+                        "rounds",
+                        "Rounds of calls to the fleet's store",
+                        List.of(
+                                shared("outcome", "answered", counters -> counters.rounds() - counters.failed()),
+                                shared("outcome", "failed", CellCounters::failed))),
+                count(
+                        "fleet.bytes",
+                        "bytes",
+                        "Bytes of values that were read from the fleet's store and written to it",
+                        List.of(
+                                shared("direction", "read", CellCounters::bytesIn),
+                                shared("direction", "written", CellCounters::bytesOut))),
+                count(
+                        "fleet.refused",
+                        "values",
+                        "Values of the fleet's store that were not used: of another version, out of bounds, or no such"
+                                + " value",
+                        List.of(series(
+                                Tags.empty(),
+                                link -> link.cell()
+                                        .map(member -> member.counters().refused().values().stream()
+                                                .mapToLong(Long::longValue)
+                                                .sum())
+                                        .orElse(0L)))));
+    }
+
+    private static double cell(EngineLink link, ToDoubleFunction<CellMember> value) {
+        return link.cell().map(value::applyAsDouble).orElse(Double.NaN);
+    }
+
+    private static Series shared(String label, String labelled, ToLongFunction<CellCounters> value) {
+        return series(
+                label,
+                labelled,
+                link -> link.cell()
+                        .map(member -> value.applyAsLong(member.counters()))
+                        .orElse(0L));
     }
 
     private static Metric metric(String name, String unit, String help, List<Series> series) {
