@@ -36,6 +36,10 @@ class FleetOfSidecarsTest {
         final SidecarClient client;
 
         Node(String name, String store, String peers) {
+            this(name, store, peers, "");
+        }
+
+        Node(String name, String store, String peers, String keys) {
             int port = LocalValkey.freePort();
             SidecarConfig config = SidecarConfig.parse(
                     """
@@ -44,8 +48,8 @@ class FleetOfSidecarsTest {
                     fleet: {store: '%s', address: 'http://127.0.0.1:%d', peers: [%s]}
                     engines:
                       main: {type: sglang, url: '%s', maxOutputTokens: 16, largestPromptTokens: 1024,
-                         backend: pin_blocks, readingsMillis: 500, tickMillis: 100}
-                    """.formatted(port, state.resolve(name), store, port, peers, emulator.uri()), "test.yaml");
+                         backend: pin_blocks, readingsMillis: 500, tickMillis: 100%s}
+                    """.formatted(port, state.resolve(name), store, port, peers, emulator.uri(), keys), "test.yaml");
             Seams seams = Seams.none().withClock(new FastClock(PACE)::nanos).withPace(PACE);
             sidecar = Sidecar.start(vertx, config, new PrometheusMeterRegistry(PrometheusConfig.DEFAULT), seams);
             client = new SidecarClient(sidecar.uri());
@@ -125,6 +129,26 @@ class FleetOfSidecarsTest {
             JsonObject waiting =
                     b.hold(id, "it waits for tokens", hold -> hold.encode().contains("no tokens"));
             assertThat(waiting.encode()).contains("write fleet.peers here");
+        }
+    }
+
+    @Test
+    void declaredForTheFleet_isOneHold_whoeverDeclaresIt() {
+        String declared = ", holds: {rules: {copies: '1', tokens: "
+                + EngineClient.array(FleetApiTest.SYSTEM).encode() + "}}";
+        try (LocalValkey valkey = LocalValkey.start(state.resolve("valkey"));
+                Node a = new Node("a", valkey.address(), "127.0.0.1", declared);
+                Node b = new Node("b", valkey.address(), "127.0.0.1", declared)) {
+            for (Node node : List.of(a, b)) {
+                JsonObject holds = Eventually.see(
+                        "one hold is held once",
+                        () -> node.client.http.get("/api/v1/fleet/holds").json(),
+                        all -> all.getInteger("count") == 1
+                                && all.getJsonArray("holds").getJsonObject(0).getInteger("held") == 1);
+                assertThat(holds.getJsonArray("holds").getJsonObject(0).getString("requester"))
+                        .isEqualTo("rules");
+            }
+            assertThat(a.engine.usedTokens() + b.engine.usedTokens()).isEqualTo(512);
         }
     }
 }

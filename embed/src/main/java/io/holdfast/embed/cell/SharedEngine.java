@@ -257,13 +257,27 @@ public final class SharedEngine {
      *     bounds
      */
     public Optional<FleetHold> hold(int[] tokens, int copies, String requester, int weight, Duration lease) {
+        return take(random.nextLong(), tokens, copies, requester, weight, lease);
+    }
+
+    /**
+     * Has engines of the cell hold a prefix under a name: who declares the same under the same name means one hold, and
+     * doing so again prolongs it.
+     *
+     * @throws IllegalArgumentException as {@link #hold}
+     */
+    public Optional<FleetHold> declare(String name, int[] tokens, int copies, Duration lease) {
+        long id = ContentNames.next(ContentNames.extra(name), name(tokens).orElse(0L));
+        return take(id, tokens, copies, name, 1, lease);
+    }
+
+    private Optional<FleetHold> take(long id, int[] tokens, int copies, String requester, int weight, Duration lease) {
         int blocks = tokens.length / blockTokens;
         int[] whole = Arrays.copyOf(tokens, blocks * blockTokens);
         long name = name(whole)
                 .orElseThrow(() -> new IllegalArgumentException("The prefix has " + tokens.length
                         + " tokens, less than one block of " + blockTokens + "; nothing of it can be held."));
-        FleetHold wish =
-                FleetHold.of(random.nextLong(), name, blocks, whole.length, copies, requester, weight, lease, address);
+        FleetHold wish = FleetHold.of(id, name, blocks, whole.length, copies, requester, weight, lease, address);
         synchronized (this) {
             int kept = taken.values().stream().mapToInt(its -> its.length).sum();
             if (kept + whole.length > MOST_TOKENS || !member.hold(wish)) {

@@ -7,6 +7,7 @@ import io.holdfast.embed.cell.FleetHold;
 import io.holdfast.embed.cell.FleetStore;
 import io.holdfast.embed.cell.SharedEngine;
 import io.holdfast.embed.cell.TokenSource;
+import io.holdfast.sidecar.config.DeclaredHold;
 import io.holdfast.sidecar.config.FleetConfig;
 import io.holdfast.sidecar.config.Secret;
 import io.holdfast.sidecar.engine.EngineLink;
@@ -20,6 +21,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -39,6 +41,8 @@ public final class Cells implements AutoCloseable {
     public static final Duration LOOKS = Duration.ofSeconds(1);
 
     private static final Logger LOG = LoggerFactory.getLogger(Cells.class);
+    private static final long DECLARED_EVERY_NANOS = Duration.ofSeconds(30).toNanos();
+    private static final Duration DECLARED_LEASE = Duration.ofMinutes(5);
 
     private final FleetConfig config;
     private final FleetStore store;
@@ -49,6 +53,9 @@ public final class Cells implements AutoCloseable {
     private final ExecutorService executor;
     private final String process;
     private final Map<String, Part> parts = new ConcurrentSkipListMap<>();
+    /** Times at which what is declared was asked for last. */
+    private final Map<String, Long> declared = new ConcurrentHashMap<>();
+
     private final AtomicBoolean looking = new AtomicBoolean();
     private volatile boolean closed;
 
@@ -129,7 +136,42 @@ public final class Cells implements AutoCloseable {
                 cell(link).ifPresent(cell -> join(link, cell));
             }
         }
-        parts.values().forEach(part -> part.engine().poll());
+        parts.values().forEach(part -> {
+            part.engine().poll();
+            part.link().config().fleetHolds().forEach(hold -> declare(part, hold));
+        });
+    }
+
+    /** Asks again and again, so that a hold that is no longer declared by any process ends. */
+    private void declare(Part part, DeclaredHold hold) {
+        String key = part.name() + " " + hold.name();
+        long now = clock.getAsLong();
+        if (now - declared.getOrDefault(key, now - DECLARED_EVERY_NANOS) < DECLARED_EVERY_NANOS) {
+            return;
+        }
+        declared.put(key, now);
+        CompletionStage<?> _ = CompletableFuture.supplyAsync(hold::source, executor)
+                .thenCompose(part.link().prefixes()::sharedTokens)
+                .thenAccept(tokens -> {
+                    int copies = hold.copies().filter("all"::equals).isPresent()
+                            ? FleetHold.ALL
+                            : Integer.parseInt(hold.copies().orElse("1"));
+                    if (part.engine()
+                            .declare(hold.name(), tokens, copies, DECLARED_LEASE)
+                            .isEmpty()) {
+                        throw new IllegalStateException("the fleet has as many holds as it can, or it was released");
+                    }
+                })
+                .whenComplete((done, failure) -> {
+                    if (failure != null) {
+                        Throwable cause = failure.getCause() == null ? failure : failure.getCause();
+                        LOG.warn(
+                                "Hold {} of engine {} is not asked for in the fleet yet ({}); it is tried again.",
+                                hold.name(),
+                                part.link().id(),
+                                cause.getMessage());
+                    }
+                });
     }
 
     private Optional<Cell> cell(EngineLink link) {

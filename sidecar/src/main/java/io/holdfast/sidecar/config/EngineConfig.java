@@ -426,6 +426,16 @@ public record EngineConfig(
                 : Optional.empty();
     }
 
+    /** Returns the holds that are this engine's alone. */
+    public List<DeclaredHold> ownHolds() {
+        return holds.stream().filter(hold -> hold.copies().isEmpty()).toList();
+    }
+
+    /** Returns the holds that engines of the fleet are to have, this one perhaps among them. */
+    public List<DeclaredHold> fleetHolds() {
+        return holds.stream().filter(hold -> hold.copies().isPresent()).toList();
+    }
+
     /** Returns the settings of the controller of this engine. */
     public ControllerSettings controllerSettings() {
         return new ControllerSettings(

@@ -218,6 +218,14 @@ public record SidecarConfig(
                             segment,
                             engine,
                             "each engine needs one of its own: give it a KVCACHED_IPC_NAME"));
+            engine.fleetHolds().stream()
+                    .findFirst()
+                    .filter(hold -> !fleet.shares())
+                    .ifPresent(hold -> {
+                        throw new ConfigException(
+                                "engines." + engine.id() + ".holds." + hold.name() + ".copies",
+                                "needs other engines to be known; write fleet.store, or leave copies out");
+                    });
             String device = engine.limit().device().orElse("");
             require(
                     device.isEmpty() || known.contains(device),

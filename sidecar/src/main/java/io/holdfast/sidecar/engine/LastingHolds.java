@@ -171,7 +171,7 @@ public final class LastingHolds {
     private KeptClaim declared(String name, Instant now) {
         return KeptClaim.until(
                 now.plus(DECLARED_LEASE.length()),
-                config.holds().stream().anyMatch(hold -> hold.name().equals(name) && hold.measured()));
+                config.ownHolds().stream().anyMatch(hold -> hold.name().equals(name) && hold.measured()));
     }
 
     private static HoldRequest request(KeptHold hold) {
@@ -558,7 +558,7 @@ public final class LastingHolds {
         boolean fresh = keepWhatUsesProlonged();
         endWhatIsOver(model, fresh);
         if (engine.get().isPresent() && controller.view().paused().isEmpty()) {
-            config.holds().forEach(declared -> ask(declared, model));
+            config.ownHolds().forEach(declared -> ask(declared, model));
         }
         synchronized (this) {
             publish();
@@ -593,7 +593,7 @@ public final class LastingHolds {
     private synchronized void endWhatIsOver(Optional<String> model, boolean fresh) {
         Instant now = wall.instant();
         Set<String> names = new HashSet<>();
-        config.holds().forEach(declared -> names.add(declared.name()));
+        config.ownHolds().forEach(declared -> names.add(declared.name()));
         for (KeptHold hold : file.kept()) {
             boolean foreign = model.isPresent()
                     && hold.model().isPresent()

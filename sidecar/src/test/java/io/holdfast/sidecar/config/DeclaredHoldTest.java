@@ -34,6 +34,13 @@ final class DeclaredHoldTest {
 
     private static DeclaredHold ofFile(Path text) {
         return new DeclaredHold(
-                "a", Optional.empty(), Optional.of(text), Optional.empty(), Optional.empty(), Optional.empty(), false);
+                "a",
+                Optional.empty(),
+                Optional.of(text),
+                Optional.empty(),
+                Optional.empty(),
+                Optional.empty(),
+                false,
+                Optional.empty());
     }
 }
