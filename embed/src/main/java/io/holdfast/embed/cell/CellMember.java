@@ -1,6 +1,5 @@
 package io.holdfast.embed.cell;
 
-import io.holdfast.embed.cell.FleetStore.Key;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -250,7 +249,7 @@ public final class CellMember {
     }
 
     private void put(Round begun, String kind, String name, byte[] value, Duration ttl) {
-        begun.put(() -> store.put(new Key(cell, kind, name), value, ttl));
+        begun.put(() -> store.put(new FleetStore.Key(cell, kind, name), value, ttl));
         tally.sent(value.length);
     }
 
@@ -265,8 +264,8 @@ public final class CellMember {
         tally.sent(16 * amounts.size());
     }
 
-    private Key windowKey() {
-        return new Key(cell, TOUCHES, Long.toString(window));
+    private FleetStore.Key windowKey() {
+        return new FleetStore.Key(cell, TOUCHES, Long.toString(window));
     }
 
     private void advance(Round under, long now) {
@@ -369,7 +368,7 @@ public final class CellMember {
     private void learnSums(Map<Long, Double> top, Map<String, Presence> alive, long now) {
         double age = Optional.ofNullable(top.remove(AGE)).orElse(0.0) / (alive.size() + 1);
         // A window that has just begun has not heard all engines: what the last one said stays.
-        if (age >= seconds(PERIOD.toNanos()) || sums.isEmpty() && age >= 1) {
+        if (age >= seconds(PERIOD.toNanos()) || (sums.isEmpty() && age >= 1)) {
             top.replaceAll((name, sum) -> sum / age * 3_600);
             sums = top;
         }
