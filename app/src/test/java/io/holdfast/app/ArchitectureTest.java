@@ -258,8 +258,9 @@ class ArchitectureTest {
     }
 
     @Test
-    @DisplayName("Vert.x lives in the processes, Lettuce behind the store, msgpack behind the event stream, JeroMQ in the"
-            + " emulator")
+    @DisplayName(
+            "Vert.x lives in the processes, Lettuce behind the store, msgpack behind the event stream, JeroMQ in the"
+                    + " emulator")
     void librariesStayInTheirRooms() {
         noClasses()
                 .that()
