@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Assumptions;
 public final class LocalValkey implements AutoCloseable {
     private static final String HOW =
             "No valkey-server and no redis-server on this machine, so that this is not tested; install one of them, or"
-                    + " let HOLDFAST_VALKEY_SERVER name one, or run .ci/run with Python's pip there.";
+                    + " let VALKEY_SERVER name one, or run .ci/run with Python's pip there.";
     private static final int PATIENCE_SECONDS = 60;
 
     private final List<String> command;
@@ -274,7 +274,7 @@ public final class LocalValkey implements AutoCloseable {
     }
 
     private static Optional<String> named() {
-        return Optional.ofNullable(System.getenv("HOLDFAST_VALKEY_SERVER")).filter(name -> !name.isBlank());
+        return Optional.ofNullable(System.getenv("VALKEY_SERVER")).filter(name -> !name.isBlank());
     }
 
     private static Optional<String> onPath(String name) {
