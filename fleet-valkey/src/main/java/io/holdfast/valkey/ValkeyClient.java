@@ -1,5 +1,6 @@
 package io.holdfast.valkey;
 
+import io.lettuce.core.AbstractRedisClient;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.MaintNotificationsConfig;
 import io.lettuce.core.RedisClient;
@@ -72,10 +73,10 @@ final class ValkeyClient implements AutoCloseable {
                 yield client.connectAsync(CODEC, uris().getFirst())
                         .toCompletableFuture()
                         .<ValkeyLink.Wire>thenApply(
-                                connection -> new ValkeyLink.OneServer(connection, client::shutdownAsync))
+                                connection -> new ValkeyLink.OneServer(connection, () -> end(client)))
                         .whenComplete((wire, failure) -> {
                             if (failure != null) {
-                                client.shutdownAsync();
+                                end(client);
                             }
                         });
             }
@@ -85,14 +86,19 @@ final class ValkeyClient implements AutoCloseable {
                 yield client.refreshPartitionsAsync()
                         .thenCompose(known -> client.connectAsync(CODEC))
                         .<ValkeyLink.Wire>thenApply(
-                                connection -> new ValkeyLink.Cluster(connection, client::shutdownAsync))
+                                connection -> new ValkeyLink.Cluster(connection, () -> end(client)))
                         .whenComplete((wire, failure) -> {
                             if (failure != null) {
-                                client.shutdownAsync();
+                                end(client);
                             }
                         });
             }
         };
+    }
+
+    /** Ends a client when the last of its timers has run: one that finds its threads gone complains in the log. */
+    private static void end(AbstractRedisClient client) {
+        client.shutdownAsync(CONNECTING.toSeconds() + 1, 2 * CONNECTING.toSeconds(), TimeUnit.SECONDS);
     }
 
     @Override

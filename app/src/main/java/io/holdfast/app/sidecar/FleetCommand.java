@@ -1,6 +1,7 @@
 package io.holdfast.app.sidecar;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.holdfast.app.cli.ExitCode;
 import io.holdfast.app.cli.JsonText;
 import io.holdfast.app.cli.TerminalText;
@@ -49,7 +50,7 @@ public final class FleetCommand implements Callable<Integer> {
         }
         PrintWriter out = spec.commandLine().getOut();
         if (json) {
-            out.println(JsonText.of(fleet));
+            out.println(JsonText.of((ObjectNode) fleet));
         } else {
             print(fleet, TerminalText.plain(out));
         }
