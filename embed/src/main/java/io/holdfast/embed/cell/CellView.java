@@ -46,7 +46,7 @@ public final class CellView {
         this.prefixes = prefixes.stream()
                 .sorted(Comparator.comparingDouble(CellPrefix::touchesAnHour)
                         .reversed()
-                        .thenComparing(CellPrefix::name))
+                        .thenComparingLong(CellPrefix::name))
                 .toList();
         this.follows = follows;
         this.served = served;

@@ -153,9 +153,9 @@ final class Form {
     }
 
     private static boolean inName(int each) {
-        return each >= 'a' && each <= 'z'
-                || each >= 'A' && each <= 'Z'
-                || each >= '0' && each <= '9'
+        return (each >= 'a' && each <= 'z')
+                || (each >= 'A' && each <= 'Z')
+                || (each >= '0' && each <= '9')
                 || "._:-".indexOf(each) >= 0;
     }
 

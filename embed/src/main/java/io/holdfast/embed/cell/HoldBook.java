@@ -63,7 +63,9 @@ final class HoldBook {
     synchronized boolean take(FleetHold hold, long now) {
         forget(now);
         Entry known = holds.get(hold.id());
-        if (hold.released() || over.containsKey(hold.id()) || known == null && holds.size() >= CellMember.MOST_HOLDS) {
+        if (hold.released()
+                || over.containsKey(hold.id())
+                || (known == null && holds.size() >= CellMember.MOST_HOLDS)) {
             return false;
         }
         Entry taken = new Entry(hold, now);
@@ -170,7 +172,7 @@ final class HoldBook {
     private void forget(long now) {
         holds.values()
                 .removeIf(each ->
-                        each.end - now <= 0 || !each.ours && now - each.seen > CellMember.TWO_PERIODS.toNanos());
+                        each.end - now <= 0 || (!each.ours && now - each.seen > CellMember.TWO_PERIODS.toNanos()));
         over.values().removeIf(each -> each.end - now <= 0);
     }
 }

@@ -37,9 +37,9 @@ public record Hot(OptionalDouble residenceSeconds, OptionalLong capacityTokens, 
                 capacityTokens,
                 ends.stream()
                         .sorted(Comparator.comparing(HotEnd::held)
-                                .thenComparing(HotEnd::touchesAnHour)
+                                .thenComparingDouble(HotEnd::touchesAnHour)
                                 .reversed()
-                                .thenComparing(HotEnd::name))
+                                .thenComparingLong(HotEnd::name))
                         .limit(MOST_ENDS)
                         .toList());
     }

@@ -14,11 +14,14 @@ import java.util.Map;
  */
 final class Roll {
     /** Signs that nobody saw, at most, and the shortest time between two: what counts faster is made up. */
-    private static final long MOST_STEP = 4;
+    private static final long MOST_STEP = 2;
 
     private static final long FASTEST = CellMember.PERIOD.toNanos() / 3;
-    /** Time after which one that is dead may be as it is now: what it was may have been made up. */
-    private static final long FORGOTTEN = 60 * CellMember.PERIOD.toNanos();
+    /**
+     * Time after which a dead one that the store still has may be as it is now: it was made up, or what it was before.
+     * What nobody puts again is gone from a store sooner.
+     */
+    private static final long FORGOTTEN = 6 * CellMember.PERIOD.toNanos();
 
     private final Map<String, Seen> seen = new HashMap<>();
 
@@ -36,7 +39,8 @@ final class Roll {
         void read(Presence value, long now) {
             boolean earlier = earlierCount >= 0 && value.process() == earlierProcess;
             long known = value.process() == newest.process() ? newest.count() : earlier ? earlierCount : -1;
-            if (value.count() <= known || known >= 0 && value.count() - known > MOST_STEP + (now - changed) / FASTEST) {
+            if (value.count() <= known
+                    || (known >= 0 && value.count() - known > MOST_STEP + (now - changed) / FASTEST)) {
                 return;
             }
             if (value.process() != newest.process()) {
