@@ -147,12 +147,12 @@ final class BatchSequencer {
         } else if (connected && canRequestReplay()) {
             if (newest > proven) {
                 beginReplay();
+            } else if (offered.isPresent()) {
+                beginProof(offered.get());
             } else if (now - heardAt >= checkNanos) {
                 checkNanos = Math.min(2 * checkNanos, LONGEST_CHECK_NANOS);
                 heardAt = now;
                 beginReplay();
-            } else if (offered.isPresent()) {
-                beginProof(offered.get());
             }
         }
     }
