@@ -426,7 +426,12 @@ final class BatchSequencer {
                 notProven("batch " + batch.sequence + " cannot be read");
                 return;
             }
-            decoder.deliver(batch.sequence, view.events());
+            try {
+                decoder.deliver(batch.sequence, view.events());
+            } catch (RuntimeException e) {
+                notProven("batch " + batch.sequence + " cannot be applied to it (" + e + ")");
+                return;
+            }
         }
         confirmed = true;
         provenUpTo = batch.sequence;

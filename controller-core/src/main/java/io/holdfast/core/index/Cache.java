@@ -202,7 +202,7 @@ public abstract sealed class Cache implements KvEventSink permits CacheByHash, C
      * @throws IllegalArgumentException where it is of a cache whose events mean something else
      */
     public final void become(ViewSnapshot view) {
-        if (view.naming != tree.naming() || !view.traits.equals(traits)) {
+        if (!view.fits(tree.naming(), traits)) {
             throw new IllegalArgumentException(
                     "The view is of a cache whose blocks are named or counted in another way.");
         }

@@ -127,6 +127,11 @@ public final class ViewSnapshot {
         return names.length;
     }
 
+    /** Returns true if a cache of this kind can hold what it says. */
+    public boolean fits(Naming blocks, CacheTraits events) {
+        return naming == blocks && traits.equals(events);
+    }
+
     /** Returns its binary form. */
     public byte[] encode() {
         return ViewForm.encode(this);
