@@ -171,20 +171,24 @@ public final class Engine {
      */
     public CompletionStage<List<Optional<ViewSnapshot>>> snapshot() {
         CompletableFuture<List<Optional<ViewSnapshot>>> answer = new CompletableFuture<>();
-        fleet.onLoop(loop -> {
+        fleet.later(() -> {
             List<Cache> known = caches;
             List<Subscription> heard = subscriptions;
             answer.complete(IntStream.range(0, Math.min(known.size(), heard.size()))
                     .mapToObj(rank -> heard.get(rank).position().flatMap(known.get(rank)::snapshot))
                     .toList());
         });
+        if (fleet.closed()) {
+            answer.complete(List.of());
+        }
         return answer;
     }
 
     /** Returns how long it took until what is known of all its caches was certain for the first time. */
     public Optional<Duration> certainAfter() {
         List<ViewTakeover> looked = takeovers;
-        return looked.isEmpty() || looked.stream().anyMatch(one -> one.certainAfter().isEmpty())
+        return looked.isEmpty()
+                        || looked.stream().anyMatch(one -> one.certainAfter().isEmpty())
                 ? Optional.empty()
                 : looked.stream().flatMap(one -> one.certainAfter().stream()).max(Comparator.naturalOrder());
     }

@@ -57,7 +57,13 @@ public record EngineOptions(
     /** A vLLM server with one cache, which is only routed to; how it names blocks is found out from its events. */
     public static EngineOptions vllm(String id) {
         return new EngineOptions(
-                id, CacheTraits.vllm(), RequestRules.vllm(), BlockNaming.vllm(id), Optional.empty(), Optional.empty(), List.of());
+                id,
+                CacheTraits.vllm(),
+                RequestRules.vllm(),
+                BlockNaming.vllm(id),
+                Optional.empty(),
+                Optional.empty(),
+                List.of());
     }
 
     /** Returns these options with events from a source. */

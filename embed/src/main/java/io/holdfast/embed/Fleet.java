@@ -366,7 +366,12 @@ public final class Fleet implements AutoCloseable {
 
     /** Has something done by the working thread between two rounds. */
     void onLoop(Consumer<KvEventLoop> task) {
-        tasks.add(() -> task.accept(loop()));
+        later(() -> task.accept(loop()));
+    }
+
+    /** Has something done by the working thread; by nobody once the fleet is closed. */
+    void later(Runnable task) {
+        tasks.add(task);
         wakeup();
     }
 

@@ -189,9 +189,8 @@ public final class ViewTakeover {
     }
 
     private static String cause(Throwable failure) {
-        Throwable cause = failure instanceof CompletionException && failure.getCause() != null
-                ? failure.getCause()
-                : failure;
+        Throwable cause =
+                failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
         return String.valueOf(cause.getMessage());
     }
 

@@ -52,13 +52,19 @@ final class WarmStartTest {
     @Test
     void engineThatRepeatsNothing_provesNothing() {
         try (Play play = new Play(1)) {
-            Subscription silent = play.follower.loop
-                    .subscribe(EventSource.of("tcp://127.0.0.1:" + play.engine.eventsPort(), ""), rank -> play.sibling.cache)
+            Subscription silent = play.follower
+                    .loop
+                    .subscribe(
+                            EventSource.of("tcp://127.0.0.1:" + play.engine.eventsPort(), ""),
+                            rank -> play.sibling.cache)
                     .getFirst();
             play.publish(3);
             Cache other = new BlockTree(Naming.ENGINE_HASH).addCache(CacheTraits.sglang());
             other.batchStarted(0, 0);
-            play.offer(play.follower, silent, other.snapshot(new StreamPosition(0, 1, 1)).orElseThrow());
+            play.offer(
+                    play.follower,
+                    silent,
+                    other.snapshot(new StreamPosition(0, 1, 1)).orElseThrow());
             assertThat(play.refusals.getLast()).startsWith("the engine repeats no past batches");
         }
     }
@@ -236,10 +242,12 @@ final class WarmStartTest {
                 one.cache.forEachHash(has::put);
                 Map<Long, Integer> truth = new HashMap<>();
                 model.copies()
-                        .forEach((tier, blocks) ->
-                                blocks.forEach((block, count) -> truth.merge(block, 1 << tier.ordinal(), Integer::sum)));
+                        .forEach((tier, blocks) -> blocks.forEach(
+                                (block, count) -> truth.merge(block, 1 << tier.ordinal(), Integer::sum)));
                 if (one.cache.certain()) {
-                    assertThat(has).as("seed %d: %s", seed, one.cache.certainty()).isEqualTo(truth);
+                    assertThat(has)
+                            .as("seed %d: %s", seed, one.cache.certainty())
+                            .isEqualTo(truth);
                 } else {
                     assertThat(truth.keySet()).as("seed %d, uncertain", seed).containsAll(has.keySet());
                 }
@@ -253,12 +261,15 @@ final class WarmStartTest {
         private void checkCopies() {
             Cache copy = new BlockTree(naming).addCache(CacheTraits.sglang());
             copy.become(follower.cache.snapshot(new StreamPosition(0, 0, 0)).orElseThrow());
-            model.copies().forEach((tier, blocks) -> blocks.forEach((block, count) -> {
-                for (int i = 0; i < count; i++) {
-                    assertThat(copy.holds(block, tier)).as("seed %d, copy %d", seed, i).isTrue();
-                    copy.removed(new long[] {block}, 0, 1, tier, 0);
-                }
-            }));
+            model.copies()
+                    .forEach((tier, blocks) -> blocks.forEach((block, count) -> {
+                        for (int i = 0; i < count; i++) {
+                            assertThat(copy.holds(block, tier))
+                                    .as("seed %d, copy %d", seed, i)
+                                    .isTrue();
+                            copy.removed(new long[] {block}, 0, 1, tier, 0);
+                        }
+                    }));
             copy.batchEnded();
             assertThat(copy.blocks()).as("seed %d", seed).isZero();
             assertThat(copy.unknownRemovals()).isZero();
