@@ -202,6 +202,11 @@ public final class EngineBlocks implements TreeView, KvEventSink {
         staying.restarted();
     }
 
+    /** Returns in what the engine's events differ from others'. */
+    public CacheTraits traits() {
+        return cache.traits();
+    }
+
     /** Copies what the cache holds after a batch; empty while that is not certain. See {@link Cache#snapshot}. */
     public Optional<ViewSnapshot> snapshot(StreamPosition at) {
         return cache.snapshot(at);
