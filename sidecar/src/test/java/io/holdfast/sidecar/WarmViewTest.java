@@ -95,11 +95,13 @@ class WarmViewTest {
                         Eventually.see("the view is taken over", warm::engine, seen -> seen.getBoolean("certain"));
                 assertThat(late.getString("certainty")).contains("was taken over");
                 assertThat(late.getJsonObject("view").getInteger("taken")).isEqualTo(1);
-                assertThat(late.getJsonObject("view").getDouble("certainAfterSeconds")).isNotNegative();
+                assertThat(late.getJsonObject("view").getDouble("certainAfterSeconds"))
+                        .isNotNegative();
                 generate(3);
                 Eventually.see(
                         "both know the same",
-                        () -> warm.engine().getInteger("blocks") - client.engine().getInteger("blocks"),
+                        () -> warm.engine().getInteger("blocks")
+                                - client.engine().getInteger("blocks"),
                         difference -> difference == 0);
                 assertThat(ViewSnapshot.decode(tree(second).body()).blocks())
                         .isEqualTo(ViewSnapshot.decode(tree(first).body()).blocks());
@@ -109,7 +111,8 @@ class WarmViewTest {
         generate(5);
         try (Sidecar again = sidecar("one", List.of());
                 SidecarClient client = new SidecarClient(again.uri())) {
-            JsonObject seen = Eventually.see("its own view is taken over", client::engine, now -> now.getBoolean("certain"));
+            JsonObject seen =
+                    Eventually.see("its own view is taken over", client::engine, now -> now.getBoolean("certain"));
             assertThat(seen.getString("certainty")).contains("was taken over");
         }
         // And beyond it: refused, with the reason.

@@ -55,6 +55,11 @@ final class CacheByContent extends Cache {
     }
 
     @Override
+    void approach(ViewSnapshot view, int block, int length) {
+        table.approach(view.hashes, block, block + length);
+    }
+
+    @Override
     int place(ViewSnapshot view, int block, int above) {
         if (above == Strips.ORPHAN) {
             return 0;

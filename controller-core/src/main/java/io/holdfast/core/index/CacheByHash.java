@@ -5,6 +5,10 @@ final class CacheByHash extends Cache {
     /** The position of the block removed last; it may be another block's by now. */
     private int removed;
 
+    /* Blocks of a snapshot that were looked for at once. */
+    private int approached;
+    private int approachedTo;
+
     CacheByHash(BlockTree tree, int id, CacheTraits traits) {
         super(tree, id, traits);
     }
@@ -59,8 +63,19 @@ final class CacheByHash extends Cache {
     }
 
     @Override
+    void approach(ViewSnapshot view, int block, int length) {
+        approached = block;
+        approachedTo = length == 1 ? block : block + Math.min(AHEAD, length);
+        if (length > 1) {
+            tree.table().findAll(view.names, block, approachedTo - block);
+        }
+    }
+
+    @Override
     int place(ViewSnapshot view, int block, int above) {
-        int known = tree.find(view.names[block]);
+        int known = block < approachedTo
+                ? tree.table().found(block - approached, view.names[block])
+                : tree.find(view.names[block]);
         return above == Strips.ORPHAN && known == 0
                 ? tree.placeOrphan(view.names[block])
                 : above == Strips.ORPHAN ? known : tree.placeByHash(above, view.names[block], known);

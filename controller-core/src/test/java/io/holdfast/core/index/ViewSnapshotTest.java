@@ -270,6 +270,62 @@ final class ViewSnapshotTest {
         assertThat(matches.depthOf(again.id(), Tier.GPU)).isEqualTo(40);
     }
 
+    /** So many chains that readers see them by parts: over nothing, and over what it holds already. */
+    @ParameterizedTest
+    @EnumSource(Naming.class)
+    void become_ofManyChains_isWhole(Naming naming) {
+        SplittableRandom random = new SplittableRandom(3);
+        BlockTree tree = new BlockTree(naming);
+        Cache cache = tree.addCache(CacheTraits.sglang());
+        StoredBlocks chain = new StoredBlocks();
+        List<long[]> prompts = new ArrayList<>();
+        cache.batchStarted(0, 1);
+        for (int i = 0; i < 6_000; i++) {
+            long[] hashes = random.longs(random.nextInt(1, 40)).toArray();
+            boolean under = i > 0 && random.nextBoolean();
+            chain.reset().hashes(hashes, 0, hashes.length).names(hashes, 0);
+            if (under) {
+                long[] other = prompts.get(random.nextInt(i));
+                chain.under(other[random.nextInt(other.length)]);
+            }
+            cache.stored(chain);
+            prompts.add(hashes);
+        }
+        cache.batchEnded();
+        for (int i = 0; i < prompts.size(); i += 3) {
+            long[] gone = prompts.get(i);
+            cache.removed(gone, 0, random.nextInt(gone.length), Tier.GPU, 0);
+            cache.batchEnded();
+        }
+        Map<Long, Integer> before = tiers(cache);
+        int blocks = tree.blocks();
+        ViewSnapshot view = cache.snapshot(AT).orElseThrow();
+        assertThat(view.parents.length).isGreaterThan(1 << 12);
+
+        BlockTree other = new BlockTree(naming);
+        Cache fresh = other.addCache(CacheTraits.sglang());
+        fresh.become(view);
+        assertThat(tiers(fresh)).isEqualTo(before);
+        assertThat(other.blocks()).isLessThanOrEqualTo(blocks);
+
+        long[] more = random.longs(30).toArray();
+        cache.stored(chain.reset().hashes(more, 0, 30).names(more, 0));
+        cache.removed(prompts.get(1), 0, prompts.get(1).length, Tier.GPU, 0);
+        cache.batchEnded();
+        cache.become(view);
+        assertThat(tiers(cache)).isEqualTo(before);
+        cache.restarted(0);
+        assertThat(tree.blocks()).isZero();
+        fresh.restarted(0);
+        assertThat(other.blocks()).isZero();
+    }
+
+    private static Map<Long, Integer> tiers(Cache cache) {
+        Map<Long, Integer> tiers = new TreeMap<>();
+        cache.forEachHash(tiers::put);
+        return tiers;
+    }
+
     private static byte[] mutated(byte[] whole, SplittableRandom random) {
         byte[] bytes = whole.clone();
         switch (random.nextInt(4)) {

@@ -202,7 +202,8 @@ public final class EngineViews {
     /** Returns how long it took until the view was certain for the first time; absent before. */
     public Optional<Duration> certainAfter() {
         List<ViewTakeover> looked = takeovers;
-        return looked.isEmpty() || looked.stream().anyMatch(one -> one.certainAfter().isEmpty())
+        return looked.isEmpty()
+                        || looked.stream().anyMatch(one -> one.certainAfter().isEmpty())
                 ? Optional.empty()
                 : looked.stream().flatMap(one -> one.certainAfter().stream()).max(Comparator.naturalOrder());
     }
@@ -214,10 +215,7 @@ public final class EngineViews {
                 .put("blindQueries", blind())
                 .put("taken", looked.stream().mapToLong(ViewTakeover::taken).sum());
         certainAfter().ifPresent(after -> json.put("certainAfterSeconds", after.toMillis() / 1e3));
-        looked.stream()
-                .flatMap(one -> one.refusal().stream())
-                .findFirst()
-                .ifPresent(why -> json.put("notTaken", why));
+        looked.stream().flatMap(one -> one.refusal().stream()).findFirst().ifPresent(why -> json.put("notTaken", why));
         return json;
     }
 }
