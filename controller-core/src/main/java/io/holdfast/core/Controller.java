@@ -19,12 +19,15 @@ import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.hold.Holds;
 import io.holdfast.core.hold.Lease;
 import io.holdfast.core.hold.Released;
+import io.holdfast.core.index.CacheTraits;
 import io.holdfast.core.index.EngineBlocks;
 import io.holdfast.core.index.EngineCaches;
 import io.holdfast.core.index.KvEventSink;
 import io.holdfast.core.index.Matches;
 import io.holdfast.core.index.MemoryBudget;
 import io.holdfast.core.index.Prefix;
+import io.holdfast.core.index.StreamPosition;
+import io.holdfast.core.index.ViewSnapshot;
 import io.holdfast.core.pin.Acting;
 import io.holdfast.core.pin.EngineIdentity;
 import io.holdfast.core.pin.Ledger;
@@ -212,6 +215,32 @@ public final class Controller {
                             next.prefixes().want(hold.end(), hold.request().blocks()));
         }
         return observers.rank(rank);
+    }
+
+    /** Returns in what the engine's events differ from others'. */
+    public CacheTraits caches() {
+        return events.tree().traits();
+    }
+
+    /** Returns true if what is known of one rank's cache is exactly what it has; for the owning thread only. */
+    public boolean certain(int rank) {
+        return observers.rank(rank).certain();
+    }
+
+    /**
+     * Copies what is known of one rank's cache after this batch, the last that was applied; empty while that is not certain;
+     * for the owning thread only, between two batches.
+     */
+    public Optional<ViewSnapshot> snapshot(int rank, StreamPosition at) {
+        return observers.rank(rank).tree().snapshot(at);
+    }
+
+    /**
+     * Takes over a view of one rank's cache that is exact after the last batch that was applied; for the owning thread only,
+     * between two batches.
+     */
+    public void become(int rank, ViewSnapshot view) {
+        observers.rank(rank).become(view);
     }
 
     /**

@@ -17,6 +17,7 @@ import io.holdfast.core.index.Prefix;
 import io.holdfast.core.index.StoredBlocks;
 import io.holdfast.core.index.Tier;
 import io.holdfast.core.index.TreeListener;
+import io.holdfast.core.index.ViewSnapshot;
 import io.holdfast.core.prefix.SharedPrefixes;
 import io.holdfast.core.rank.RankSettings;
 import io.holdfast.core.rank.RankedPrefixes;
@@ -488,6 +489,18 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         costs.interrupted();
         incarnation++;
         justRestarted = true;
+    }
+
+    /**
+     * The cache holds what this view says, which somebody else followed. What learns has heard each event once; requests
+     * that were open may have gone on unseen.
+     */
+    void become(ViewSnapshot view) {
+        tree.become(view);
+        requests.gap(new Gap(Gap.Cause.JOINED_LATE, 0, view.position().sequence()));
+        released.interrupted("a view was taken over, so what the engine's cache had was not known for a while");
+        invisible.reset();
+        costs.interrupted();
     }
 
     @Override

@@ -11,14 +11,18 @@ import io.holdfast.core.hold.HoldRequest;
 import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.hold.Lease;
 import io.holdfast.core.hold.Released;
+import io.holdfast.core.index.BlockTree;
 import io.holdfast.core.index.Cache;
 import io.holdfast.core.index.KvEventSink;
 import io.holdfast.core.index.Prefix;
+import io.holdfast.core.index.ViewSnapshot;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.events.BlockNaming;
 import io.holdfast.events.Subscription;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -28,8 +32,10 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -64,6 +70,10 @@ public final class Engine {
 
     /* The working thread's. */
     private final List<KvEventSink> sinks = new ArrayList<>();
+    /** By rank; read by any thread once it is there. */
+    private volatile List<ViewTakeover> takeovers = List.of();
+
+    private final LongAdder blind = new LongAdder();
     private boolean toldEvents;
     private long polledNanos;
 
@@ -107,7 +117,7 @@ public final class Engine {
     public KvEventSink events(int rank) {
         fleet.settle();
         if (over.get().isPresent()) {
-            throw new IllegalStateException(refusal());
+            throw new IllegalStateException(overRefusal());
         }
         return sink(rank);
     }
@@ -119,16 +129,93 @@ public final class Engine {
             List<Cache> more = new ArrayList<>(caches);
             more.add(cache);
             caches = List.copyOf(more);
+            List<ViewTakeover> looked = new ArrayList<>(takeovers);
+            looked.add(new ViewTakeover(
+                    id(),
+                    next,
+                    options.views(),
+                    BlockTree.Naming.CONTENT_CHAIN,
+                    options.caches(),
+                    fleet.clock(),
+                    fleet::onLoop,
+                    view -> become(cache, view)));
+            takeovers = List.copyOf(looked);
             sinks.add(options.naming()
                     .listening(new EngineEvents(this, cache, controller.map(driven -> driven.events(next)))));
         }
         return sinks.get(rank);
     }
 
+    private void become(Cache cache, ViewSnapshot view) {
+        try {
+            cache.become(view);
+        } catch (RuntimeException | Error e) {
+            indexFailed(e);
+        }
+    }
+
     /** Returns true if what is known of its caches is exactly what it has; false before its first event. */
     public boolean certain() {
         List<Cache> known = caches;
-        return !known.isEmpty() && known.stream().allMatch(Cache::certain);
+        for (int rank = 0; rank < known.size(); rank++) {
+            if (!known.get(rank).certain()) {
+                return false;
+            }
+        }
+        return !known.isEmpty();
+    }
+
+    /**
+     * Copies what is known of its caches, to be written down or given to another process; any thread. By rank; empty for
+     * a cache that is not certain, or whose events the embedder hands in.
+     */
+    public CompletionStage<List<Optional<ViewSnapshot>>> snapshot() {
+        CompletableFuture<List<Optional<ViewSnapshot>>> answer = new CompletableFuture<>();
+        fleet.later(() -> {
+            List<Cache> known = caches;
+            List<Subscription> heard = subscriptions;
+            answer.complete(IntStream.range(0, Math.min(known.size(), heard.size()))
+                    .mapToObj(rank -> heard.get(rank).position().flatMap(known.get(rank)::snapshot))
+                    .toList());
+        });
+        if (fleet.closed()) {
+            answer.complete(List.of());
+        }
+        return answer;
+    }
+
+    /** Returns how long it took until what is known of all its caches was certain for the first time. */
+    public Optional<Duration> certainAfter() {
+        List<ViewTakeover> looked = takeovers;
+        return looked.isEmpty()
+                        || looked.stream().anyMatch(one -> one.certainAfter().isEmpty())
+                ? Optional.empty()
+                : looked.stream().flatMap(one -> one.certainAfter().stream()).max(Comparator.naturalOrder());
+    }
+
+    /** Returns how many prompts were matched while what is known of it was not certain. */
+    public long blind() {
+        return blind.sum();
+    }
+
+    /** Returns how many views of its caches were taken over from elsewhere. */
+    public long viewsTaken() {
+        return takeovers.stream().mapToLong(ViewTakeover::taken).sum();
+    }
+
+    /** Counts a prompt that is matched. */
+    void matched() {
+        if (!certain()) {
+            blind.increment();
+        }
+    }
+
+    /** Looks after views that are not certain. */
+    void lookAtViews() {
+        List<Subscription> heard = subscriptions;
+        for (int rank = 0; rank < heard.size() && rank < caches.size(); rank++) {
+            takeovers.get(rank).look(heard.get(rank), caches.get(rank).certain());
+        }
     }
 
     /** Reason why it is certain or not, in a sentence without its full stop. */
@@ -138,8 +225,17 @@ public final class Engine {
                 .filter(cache -> !cache.certain())
                 .findFirst()
                 .or(() -> known.stream().findFirst())
-                .map(Cache::certainty)
+                .map(cache -> cache.certainty() + refusal())
                 .orElse("nobody has worked for the fleet since it was added");
+    }
+
+    private String refusal() {
+        return takeovers.stream()
+                .flatMap(one -> one.refusal().stream())
+                .findFirst()
+                .filter(why -> !certain() && !options.views().isEmpty())
+                .map(why -> "; no view was taken over: " + why)
+                .orElse("");
     }
 
     /**
@@ -333,10 +429,10 @@ public final class Engine {
                     "Engine " + id() + " is only routed to: add it with a Holding to have prefixes held there."));
         }
         if (over.get().isPresent()) {
-            return CompletableFuture.failedFuture(new RejectedExecutionException(refusal()));
+            return CompletableFuture.failedFuture(new RejectedExecutionException(overRefusal()));
         }
         CompletableFuture<T> answer = new CompletableFuture<>();
-        Runnable refuse = () -> answer.completeExceptionally(new RejectedExecutionException(refusal()));
+        Runnable refuse = () -> answer.completeExceptionally(new RejectedExecutionException(overRefusal()));
         waiting.add(refuse);
         question.apply(controller.get()).whenComplete((value, failure) -> {
             waiting.remove(refuse);
@@ -352,7 +448,7 @@ public final class Engine {
         return answer;
     }
 
-    private String refusal() {
+    private String overRefusal() {
         return "Engine " + id() + " answers nothing any more: " + over.get().orElse("it is gone") + ".";
     }
 

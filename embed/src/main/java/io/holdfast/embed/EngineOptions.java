@@ -4,6 +4,8 @@ import io.holdfast.core.index.CacheTraits;
 import io.holdfast.core.requests.RequestRules;
 import io.holdfast.events.BlockNaming;
 import io.holdfast.events.EventSource;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -15,6 +17,7 @@ import java.util.Optional;
  * @param naming how it names blocks; used where it holds
  * @param events where it publishes; absent where the embedder hands its events in, to {@link Engine#events}
  * @param holding absent for an engine that is only routed to
+ * @param views where views may be had of what it has, for a start in the middle of its life
  */
 public record EngineOptions(
         String id,
@@ -22,9 +25,11 @@ public record EngineOptions(
         RequestRules requests,
         BlockNaming naming,
         Optional<EventSource> events,
-        Optional<Holding> holding) {
+        Optional<Holding> holding,
+        List<ViewSource> views) {
     /** @throws IllegalArgumentException with one sentence, where it has no name or its holding is another engine's */
     public EngineOptions {
+        views = List.copyOf(views);
         if (id.isBlank()) {
             throw new IllegalArgumentException("An engine of a fleet needs an id: give it one that is not blank.");
         }
@@ -45,18 +50,25 @@ public record EngineOptions(
                 RequestRules.sglang(),
                 BlockNaming.sglang(),
                 Optional.empty(),
-                Optional.empty());
+                Optional.empty(),
+                List.of());
     }
 
     /** A vLLM server with one cache, which is only routed to; how it names blocks is found out from its events. */
     public static EngineOptions vllm(String id) {
         return new EngineOptions(
-                id, CacheTraits.vllm(), RequestRules.vllm(), BlockNaming.vllm(id), Optional.empty(), Optional.empty());
+                id,
+                CacheTraits.vllm(),
+                RequestRules.vllm(),
+                BlockNaming.vllm(id),
+                Optional.empty(),
+                Optional.empty(),
+                List.of());
     }
 
     /** Returns these options with events from a source. */
     public EngineOptions withEvents(EventSource source) {
-        return new EngineOptions(id, caches, requests, naming, Optional.of(source), holding);
+        return new EngineOptions(id, caches, requests, naming, Optional.of(source), holding, views);
     }
 
     /**
@@ -71,11 +83,21 @@ public record EngineOptions(
 
     /** Returns these options with another way to name blocks. */
     public EngineOptions withNaming(BlockNaming rule) {
-        return new EngineOptions(id, caches, requests, rule, events, holding);
+        return new EngineOptions(id, caches, requests, rule, events, holding, views);
     }
 
     /** Returns these options with prefixes held there. */
     public EngineOptions withHolding(Holding how) {
-        return new EngineOptions(id, caches, requests, naming, events, Optional.of(how));
+        return new EngineOptions(id, caches, requests, naming, events, Optional.of(how), views);
+    }
+
+    /**
+     * Returns these options with one more place that has views of what the engine has. Whenever what is known of it is
+     * not certain, the newest view is taken over, if the engine's own batches prove it.
+     */
+    public EngineOptions withViews(ViewSource source) {
+        List<ViewSource> more = new ArrayList<>(views);
+        more.add(source);
+        return new EngineOptions(id, caches, requests, naming, events, holding, more);
     }
 }

@@ -16,6 +16,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.stream.Stream;
 
@@ -236,6 +237,7 @@ public final class Fleet implements AutoCloseable {
             int work = runTasks();
             work += hear(work > 0 ? 0 : timeoutMillis);
             for (Engine engine : driven) {
+                engine.lookAtViews();
                 work += engine.poll(clock.getAsLong());
             }
             return work;
@@ -356,6 +358,21 @@ public final class Fleet implements AutoCloseable {
             loop = Optional.of(new KvEventLoop(clock));
         }
         return loop.get();
+    }
+
+    LongSupplier clock() {
+        return clock;
+    }
+
+    /** Has something done by the working thread between two rounds. */
+    void onLoop(Consumer<KvEventLoop> task) {
+        later(() -> task.accept(loop()));
+    }
+
+    /** Has something done by the working thread; by nobody once the fleet is closed. */
+    void later(Runnable task) {
+        tasks.add(task);
+        wakeup();
     }
 
     Cache addCache(Engine engine, CacheTraits traits) {

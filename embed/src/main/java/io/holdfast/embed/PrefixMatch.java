@@ -83,5 +83,8 @@ public final class PrefixMatch {
             fleet.matched().match(path, from, count, matches);
         } while (before != fleet.roster());
         roster = before;
+        for (int i = 0; i < before.size(); i++) {
+            before.engine(i).matched();
+        }
     }
 }

@@ -61,7 +61,8 @@ public final class Emulator implements AutoCloseable {
                 reachable.endpoints().host(),
                 http,
                 first.events().port(),
-                replay.map(where -> OptionalInt.of(port(where))).orElse(OptionalInt.empty())));
+                replay.map(where -> OptionalInt.of(port(where))).orElse(OptionalInt.empty()),
+                reachable.endpoints().repeats()));
         this.scheduler = Executors.newSingleThreadScheduledExecutor(
                 Thread.ofPlatform().daemon().name("holdfast-scheduler-" + http).factory());
         this.instance = Optional.of(first);

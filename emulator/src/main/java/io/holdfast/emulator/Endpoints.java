@@ -1,5 +1,6 @@
 package io.holdfast.emulator;
 
+import io.holdfast.emulator.wire.EventSettings;
 import java.util.OptionalInt;
 
 /**
@@ -9,12 +10,13 @@ import java.util.OptionalInt;
  * @param http its port, 0 for a free one
  * @param events the port of its KV events, 0 for a free one
  * @param replay the port where batches are requested again, 0 for a free one; without it nowhere
+ * @param repeats how many past batches it repeats there
  */
-public record Endpoints(String host, int http, int events, OptionalInt replay) {
+public record Endpoints(String host, int http, int events, OptionalInt replay, int repeats) {
     public static final String LOOPBACK = "127.0.0.1";
 
     /** Free ports of this machine alone, without replay. */
-    public static final Endpoints FREE = new Endpoints(LOOPBACK, 0, 0, OptionalInt.empty());
+    public static final Endpoints FREE = new Endpoints(LOOPBACK, 0, 0, OptionalInt.empty(), EventSettings.BUFFER_STEPS);
 
     public Endpoints {
         if (host.isBlank()) {
@@ -25,16 +27,25 @@ public record Endpoints(String host, int http, int events, OptionalInt replay) {
         replay.ifPresent(port -> check("replayPort", port));
     }
 
+    /** A server that repeats as many past batches as real ones do by default, if any. */
+    public Endpoints(String host, int http, int events, OptionalInt replay) {
+        this(host, http, events, replay, EventSettings.BUFFER_STEPS);
+    }
+
     public Endpoints withHttp(int port) {
-        return new Endpoints(host, port, events, replay);
+        return new Endpoints(host, port, events, replay, repeats);
     }
 
     public Endpoints withEvents(int port) {
-        return new Endpoints(host, http, port, replay);
+        return new Endpoints(host, http, port, replay, repeats);
     }
 
     public Endpoints withReplay(int port) {
-        return new Endpoints(host, http, events, OptionalInt.of(port));
+        return new Endpoints(host, http, events, OptionalInt.of(port), repeats);
+    }
+
+    public Endpoints withRepeats(int batches) {
+        return new Endpoints(host, http, events, replay, batches);
     }
 
     private static void check(String name, int port) {

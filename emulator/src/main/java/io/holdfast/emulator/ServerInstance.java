@@ -93,7 +93,8 @@ final class ServerInstance<E extends Engine> implements AutoCloseable {
         EventSettings events = EventSettings.of(
                         endpoints.events(), settings.kind().dialect())
                 .withHost(endpoints.host())
-                .withReplay(endpoints.replay());
+                .withReplay(endpoints.replay())
+                .withBufferSteps(endpoints.repeats());
         int ranks = faults.find(ServerFault.DpRanks.class)
                 .map(ServerFault.DpRanks::ranks)
                 .orElse(1);

@@ -2,6 +2,7 @@ package io.holdfast.events;
 
 import io.holdfast.core.index.Gap;
 import io.holdfast.core.index.KvEventSink;
+import io.holdfast.core.index.StreamPosition;
 import java.util.Optional;
 
 /*
@@ -33,6 +34,14 @@ import java.util.Optional;
  * When asking fails, because nobody answers in time, the answer is nonsense or too much arrives meanwhile, the stream
  * goes on as one that cannot ask, for a while: the next number after another connection is a gap of no batches then,
  * unless its batch begins with an empty cache. A request after one that failed is put off for longer.
+ *
+ * Views that are offered. What a publisher no longer repeats may be known to somebody else, who was there. Such a view is
+ * as good as the batch after which it was taken, so that batch is requested, with all that came since. When the
+ * first of the answer is that batch, by its bytes, the view is of the life that answers. Those that were applied here as
+ * well are told to the view alone, and the last of them must be the one that was applied: then both are of one life, at
+ * one place, and the view is taken. A view that is ahead of what was applied is taken where it is. From there the answer
+ * goes on as any other. Whatever else comes, the view is refused, nothing of it is used and the stream is what it was. Without
+ * anybody to ask there is no proof: the next number may be another life's.
  */
 
 /** One cache's batches in the publisher's order, for a sink. */
@@ -91,6 +100,12 @@ final class BatchSequencer {
 
     private Gap.Cause cause = Gap.Cause.DROPPED;
 
+    private Optional<OfferedView> offered = Optional.empty();
+    /** True while an answer is to prove what is offered. */
+    private boolean proving;
+
+    private long provenUpTo;
+
     private long usableAt;
     private long retryNanos = RETRY_NANOS;
     private long heardAt;
@@ -132,6 +147,8 @@ final class BatchSequencer {
         } else if (connected && canRequestReplay()) {
             if (newest > proven) {
                 beginReplay();
+            } else if (offered.isPresent()) {
+                beginProof(offered.get());
             } else if (now - heardAt >= checkNanos) {
                 checkNanos = Math.min(2 * checkNanos, LONGEST_CHECK_NANOS);
                 heardAt = now;
@@ -140,12 +157,29 @@ final class BatchSequencer {
         }
     }
 
+    /** Offers a view, which is taken or refused later on. */
+    void offer(OfferedView view) {
+        if (requester.isEmpty()) {
+            view.refused("the engine repeats no past batches, so nothing proves that the view is of its present life");
+        } else if (offered.isPresent()) {
+            view.refused("another one is being looked at");
+        } else {
+            offered = Optional.of(view);
+        }
+    }
+
+    /** The subscription ends. */
+    void close() {
+        refuse("the subscription ended");
+    }
+
     /** Time for which nothing needs to be done unless something arrives. */
     long idleNanos() {
         if (!awaitingReplay && (requester.isEmpty() || !connected)) {
             return Long.MAX_VALUE;
         }
-        return Math.max(0, (awaitingReplay ? due : Math.max(usableAt, heardAt + checkNanos)) - now);
+        long next = offered.isPresent() ? now : heardAt + checkNanos;
+        return Math.max(0, (awaitingReplay ? due : Math.max(usableAt, next)) - now);
     }
 
     int replayRequests() {
@@ -176,6 +210,10 @@ final class BatchSequencer {
     /** A batch of the answer. */
     void answered(Message batch) {
         due = now + ANSWER_NANOS;
+        if (proving) {
+            prove(batch, offered.orElseThrow());
+            return;
+        }
         if (!confirmed && batch.sequence == last) {
             boolean forgotten = !checksums.knows(last);
             if (forgotten) {
@@ -227,7 +265,10 @@ final class BatchSequencer {
 
     /** The answer is complete. */
     void ended() {
-        if (!confirmed) {
+        if (proving) {
+            refuse("the engine repeats its batch " + provenUpTo + " no more");
+            settle(false);
+        } else if (!confirmed) {
             anotherLife = true;
             beginReplay();
         } else if (anotherLife && requestedOver == proven) {
@@ -248,6 +289,10 @@ final class BatchSequencer {
 
     /** The connection broke in the middle of the answer: the answer is requested again while there is time. */
     void cutOff() {
+        if (proving) {
+            failed("it hung up");
+            return;
+        }
         cutOffs = progress ? 0 : cutOffs + 1;
         if (cutOffs > MOST_CUT_OFFS) {
             // Who hangs up at once would be asked again at once, thousands of times a second.
@@ -260,6 +305,9 @@ final class BatchSequencer {
     }
 
     void failed(String why) {
+        if (proving) {
+            refuse("asking the engine for past batches failed: " + why);
+        }
         if (progress) {
             beginReplay();
             return;
@@ -346,20 +394,100 @@ final class BatchSequencer {
         return requester.isPresent() && now - usableAt >= 0;
     }
 
+    private void beginProof(OfferedView view) {
+        proving = true;
+        provenUpTo = view.position().sequence();
+        request(provenUpTo);
+    }
+
+    /** A batch of the answer that is to prove what is offered. */
+    private void prove(Message batch, OfferedView view) {
+        StreamPosition from = view.position();
+        boolean first = provenUpTo == from.sequence() && !confirmed;
+        if (batch.sequence != provenUpTo + (first ? 0 : 1)) {
+            notProven(
+                    first && batch.sequence > provenUpTo
+                            ? "the engine repeats nothing before its batch " + batch.sequence
+                                    + ", and the view was exact after " + provenUpTo
+                            : "the engine repeated batch " + batch.sequence + " after " + provenUpTo);
+            return;
+        }
+        if (first && (batch.checksum != from.checksum() || batch.contradicts(from.publisher()))) {
+            notProven("the engine's batch " + batch.sequence + " is another one: it has begun another life since");
+            return;
+        }
+        boolean applied = batch.sequence <= last;
+        if (applied && checksums.knows(batch.sequence) && !checksums.has(batch)) {
+            notProven("the engine's batch " + batch.sequence + " is not the one that was heard from it");
+            return;
+        }
+        if (!first) {
+            if (!read(batch)) {
+                notProven("batch " + batch.sequence + " cannot be read");
+                return;
+            }
+            try {
+                decoder.deliver(batch.sequence, view.events());
+            } catch (RuntimeException e) {
+                notProven("batch " + batch.sequence + " cannot be applied to it (" + e + ")");
+                return;
+            }
+        }
+        confirmed = true;
+        provenUpTo = batch.sequence;
+        if (batch.sequence >= last) {
+            take(batch, view);
+        }
+    }
+
+    private void take(Message batch, OfferedView view) {
+        proving = false;
+        anotherLife = false;
+        offered = Optional.empty();
+        // What was applied is known by one checksum for certain, and from here on.
+        if (batch.sequence != last || !checksums.has(batch)) {
+            checksums.forget();
+        }
+        reached(batch);
+        progress = true;
+        view.taken(new StreamPosition(publisher, last, batch.checksum));
+    }
+
+    private void notProven(String why) {
+        refuse(why);
+        settle(false);
+    }
+
+    private void refuse(String why) {
+        proving = false;
+        Optional<OfferedView> view = offered;
+        offered = Optional.empty();
+        view.ifPresent(refused -> refused.refused(why));
+    }
+
     private void beginReplay() {
-        awaitingReplay = true;
-        replayRequests++;
-        requestedOver = newest;
+        if (proving) {
+            refuse("the connection was lost while it was looked at");
+        }
         if (!unfinished) {
             cause = newest > proven ? Gap.Cause.DISCONNECTED : Gap.Cause.DROPPED;
         }
-        confirmed = anotherLife || last == NONE_YET;
+        boolean fromTheBeginning = anotherLife || last == NONE_YET;
+        request(fromTheBeginning ? 0 : last);
+        confirmed = fromTheBeginning;
+    }
+
+    private void request(long from) {
+        awaitingReplay = true;
+        replayRequests++;
+        requestedOver = newest;
+        confirmed = false;
         progress = false;
         unreadable = Optional.empty();
         due = now + ANSWER_NANOS;
         counts.replayRequested();
         counts.recovering(true);
-        requester.orElseThrow().requestReplay(confirmed ? 0 : last);
+        requester.orElseThrow().requestReplay(from);
     }
 
     private void process(Message batch) {
@@ -423,12 +551,17 @@ final class BatchSequencer {
     }
 
     private void apply(Message batch) {
-        last = batch.sequence;
-        publisher = batch.publisher;
-        checksums.remember(batch);
+        reached(batch);
         applied++;
         counts.applied(batch);
         decoder.deliver(batch.sequence, sink);
+    }
+
+    private void reached(Message batch) {
+        last = batch.sequence;
+        publisher = batch.publisher;
+        checksums.remember(batch);
+        counts.reached(batch);
     }
 
     private void lost(Gap.Cause cause, long seen) {

@@ -114,7 +114,13 @@ final class EndpointSocket implements BatchSequencer.ReplayRequester {
         return replaySocket.isPresent() ? Math.min(here, replaySocket.get().idleNanos()) : here;
     }
 
+    /** Offers a view to one of the subscriptions. */
+    void offer(Subscription subscription, OfferedView view) {
+        sequencers.get(subscriptions.indexOf(subscription)).offer(view);
+    }
+
     void close() {
+        sequencers.forEach(BatchSequencer::close);
         stop();
         subscriber.close();
     }

@@ -7,6 +7,7 @@ import java.nio.channels.Selector;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.IntFunction;
 import java.util.function.LongSupplier;
 import java.util.stream.IntStream;
@@ -142,6 +143,21 @@ public final class KvEventLoop implements AutoCloseable {
             }
             return meant;
         });
+    }
+
+    /**
+     * Offers a view to a subscription that does not know all, on the loop's thread; the view is told what becomes of it,
+     * at once or in a later round.
+     */
+    public void offer(Subscription subscription, OfferedView view) {
+        Optional<EndpointSocket> socket = sockets.stream()
+                .filter(each -> each.subscriptions().contains(subscription))
+                .findFirst();
+        if (socket.isPresent()) {
+            socket.get().offer(subscription, view);
+        } else {
+            view.refused("the subscription ended");
+        }
     }
 
     /**

@@ -1,6 +1,7 @@
 package io.holdfast.events;
 
 import io.holdfast.core.index.Gap;
+import io.holdfast.core.index.StreamPosition;
 import java.util.EnumMap;
 import java.util.Map;
 import java.util.Optional;
@@ -37,6 +38,11 @@ public final class Subscription {
     private volatile String unreachable = "";
     private volatile boolean connected;
     private volatile boolean recovering;
+
+    /* The loop's: the last batch that was applied. */
+    private long publisher;
+    private long sequence = -1;
+    private long checksum;
 
     Subscription(EventSource source, int rank) {
         this(source, rank, FrameListener.NONE);
@@ -156,6 +162,14 @@ public final class Subscription {
         return Optional.of(lastFailure).filter(text -> !text.isEmpty());
     }
 
+    /**
+     * Returns the last batch that was applied, between two rounds and on the loop's thread; absent before the first. It
+     * says how far what is known goes where that is certain.
+     */
+    public Optional<StreamPosition> position() {
+        return sequence < 0 ? Optional.empty() : Optional.of(new StreamPosition(publisher, sequence, checksum));
+    }
+
     /** Says that nobody answers at the endpoint, and why where that is known; without its full stop. */
     public String silence() {
         return "its events do not answer at " + endpoint()
@@ -177,6 +191,12 @@ public final class Subscription {
     /** A batch is about to reach its sink. */
     void applied(Message batch) {
         frames.frame(rank, batch.sequence, batch.payload);
+    }
+
+    void reached(Message batch) {
+        publisher = batch.publisher;
+        sequence = batch.sequence;
+        checksum = batch.checksum;
     }
 
     void arrived() {

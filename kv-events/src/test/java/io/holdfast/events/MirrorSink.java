@@ -30,6 +30,14 @@ final class MirrorSink implements KvEventSink {
         return copies;
     }
 
+    /** Is what another one is, or was. */
+    void become(MirrorSink other) {
+        copies.clear();
+        other.copies.forEach((tier, blocks) -> copies.put(tier, new HashMap<>(blocks)));
+        certain = other.certain;
+        followed = true;
+    }
+
     /** Whether every copy here is among those. */
     boolean within(Map<Tier, Map<Long, Integer>> truth) {
         return copies.entrySet().stream()

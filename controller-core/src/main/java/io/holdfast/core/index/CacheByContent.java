@@ -45,6 +45,53 @@ final class CacheByContent extends Cache {
     }
 
     @Override
+    void forEachPlaced(HashTable.Visitor visitor) {
+        table.forEach(visitor);
+    }
+
+    @Override
+    void leaveAllBut(ViewSnapshot view) {
+        forgetAll();
+    }
+
+    @Override
+    void approach(ViewSnapshot view, int block, int length) {
+        table.approach(view.hashes, block, block + length);
+    }
+
+    @Override
+    int place(ViewSnapshot view, int block, int above) {
+        if (above == Strips.ORPHAN) {
+            return 0;
+        }
+        int before = tree.blocks();
+        int position = tree.placeByContent(above, view.names[block]);
+        if (view.tiers(block) == 0 || position == 0) {
+            return position;
+        }
+        long hash = view.hashes[block];
+        if ((tree.blocks() == before && taken(position)) || table.find(hash) != 0) {
+            tree.trimCandidate(position >>> Strips.OFFSET_BITS);
+            return 0;
+        }
+        table.insert(hash, position);
+        return position;
+    }
+
+    @Override
+    void countUnplaced(ViewSnapshot.Counts counts) {
+        for (Tier tier : Tier.values()) {
+            nowhere[tier.rank].forEach((hash, count) -> counts.add(hash, ViewSnapshot.UNPLACED, 0, tier.rank, count));
+        }
+    }
+
+    @Override
+    void holdUnplaced(long hash, Tier tier, int count) {
+        someNowhere = true;
+        nowhere[tier.rank].add(hash, count);
+    }
+
+    @Override
     void store(StoredBlocks stores, Tier tier) {
         int above = stores.rooted() ? Strips.ROOT : last(stores.parent());
         if (!stores.rooted() && above == 0) {

@@ -17,6 +17,19 @@ record Certainty(boolean certain, boolean eventsLost, String reason) {
     static final Certainty SURE = new Certainty(true, false, "every event since the cache was empty was seen");
     static final Certainty DROPPED = new Certainty(false, false, "dropped from the tree");
 
+    /** A view is being taken over. */
+    static Certainty taking(long sequence) {
+        return new Certainty(false, false, "a view that was exact after batch " + sequence + " is being taken over");
+    }
+
+    /** A view was taken over that was exact after this batch, and every event since was seen. */
+    static Certainty taken(long sequence) {
+        return new Certainty(
+                true,
+                false,
+                "a view that was exact after batch " + sequence + " was taken over, and every event since was seen");
+    }
+
     static Certainty after(Gap gap) {
         return gap.cause() == Gap.Cause.JOINED_LATE
                 ? new Certainty(

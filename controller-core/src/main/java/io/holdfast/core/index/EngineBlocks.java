@@ -1,5 +1,6 @@
 package io.holdfast.core.index;
 
+import java.util.Optional;
 import java.util.function.LongConsumer;
 
 /**
@@ -199,6 +200,31 @@ public final class EngineBlocks implements TreeView, KvEventSink {
         learned.forgetPins();
         cache.restarted(seen);
         staying.restarted();
+    }
+
+    /** Returns in what the engine's events differ from others'. */
+    public CacheTraits traits() {
+        return cache.traits();
+    }
+
+    /** Copies what the cache holds after a batch; empty while that is not certain. See {@link Cache#snapshot}. */
+    public Optional<ViewSnapshot> snapshot(StreamPosition at) {
+        return cache.snapshot(at);
+    }
+
+    /**
+     * Holds exactly what the snapshot says, between two batches; see {@link Cache#become}. Of what comes with it nothing
+     * is known to end an insertion; a block on a pinned path that it lacks has left.
+     */
+    public void become(ViewSnapshot view) {
+        ends.forget();
+        learned.restoring(true);
+        try {
+            cache.become(view);
+        } finally {
+            learned.restoring(false);
+        }
+        staying.gap();
     }
 
     /** Remembers, from its next store on, where the insertion ended that stored this block. */

@@ -82,6 +82,9 @@ final class Learned implements Overlay {
     private Page[] pages = {new Page()};
     private int now;
     private boolean namespaced;
+    /** True while what is held comes from a snapshot, so that nobody has just stored it. */
+    private boolean restoring;
+
     private int resident;
     private int mostResident;
     private int pinned;
@@ -110,6 +113,12 @@ final class Learned implements Overlay {
         cameBack = 0;
         lastStore.begin(decides);
         return lastStore;
+    }
+
+    /** What is held from now on comes from a snapshot, or from the engine again. */
+    void restoring(boolean now) {
+        restoring = now;
+        namespaced &= !now;
     }
 
     /** Returns the position of the deepest block of the last announcement that had been lost; 0 where no block had. */
@@ -155,6 +164,8 @@ final class Learned implements Overlay {
         if (onGpu) {
             resident += Integer.bitCount(offsets & ~twice);
             mostResident = Math.max(mostResident, resident);
+        }
+        if (onGpu && !restoring) {
             lastStore.held(offsets, twice, elsewhere);
             lastStrip = strip;
             lastTwice = twice;
@@ -220,6 +231,18 @@ final class Learned implements Overlay {
     @Override
     public int kept(int strip) {
         return pinned == 0 ? 0 : page(strip).pinned[strip & PAGE_MASK];
+    }
+
+    @Override
+    public int ambiguousIn(int strip) {
+        return page(strip).marks[strip & PAGE_MASK] >>> AMBIGUOUS_SHIFT;
+    }
+
+    @Override
+    public void ambiguousAt(int position) {
+        int[] marks = page(position >>> Strips.OFFSET_BITS).marks;
+        int at = position >>> Strips.OFFSET_BITS & PAGE_MASK;
+        marks[at] = (marks[at] | bit(position) << AMBIGUOUS_SHIFT) & ~bit(position);
     }
 
     /* What is told of an insertion that ended. */

@@ -50,6 +50,14 @@ interface Overlay {
     /** The offsets of a strip from {@code from} up to before {@code to} have no blocks any more. */
     void died(int strip, int from, int to);
 
+    /** Places whose blocks stand for more than one of the engine's. */
+    default int ambiguousIn(int strip) {
+        return 0;
+    }
+
+    /** A snapshot says that this block, which is held, stands for more than one of the engine's. */
+    default void ambiguousAt(int position) {}
+
     /** Places whose blocks stay in the tree though nobody holds them, and in the cache though events were lost. */
     int kept(int strip);
 }

@@ -26,6 +26,9 @@ final class ForestPlayer {
             case Script.Lost lost -> cache(lost.place()).ifPresent(cache -> forest.gap(cache, lost.gap()));
             case Script.Restart restart ->
                 cache(restart.place()).ifPresent(cache -> forest.restarted(cache, restart.seen()));
+            case Script.Reload reload -> {
+                // What is taken over is what it was.
+            }
             case Script.Batch batch -> {
                 return cache(batch.place()).map(cache -> play(batch, cache)).orElse(batch);
             }

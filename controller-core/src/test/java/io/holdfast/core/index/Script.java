@@ -47,6 +47,14 @@ record Script(BlockTree.Naming naming, List<Script.Step> steps) {
         }
     }
 
+    /** What the cache is known to hold is written, forgotten but for what a gap leaves, and taken over again. */
+    record Reload(int place, boolean afterAll) implements Step {
+        @Override
+        public String toString() {
+            return "reload of cache " + place + (afterAll ? " when it holds nothing" : " over what it holds");
+        }
+    }
+
     record Batch(int place, List<Event> events) implements Step {
         @Override
         public String toString() {

@@ -9,6 +9,7 @@ import io.holdfast.core.index.Script.Drop;
 import io.holdfast.core.index.Script.Event;
 import io.holdfast.core.index.Script.Form;
 import io.holdfast.core.index.Script.Lost;
+import io.holdfast.core.index.Script.Reload;
 import io.holdfast.core.index.Script.Remove;
 import io.holdfast.core.index.Script.Restart;
 import io.holdfast.core.index.Script.Step;
@@ -86,6 +87,9 @@ final class ScriptWriter {
             return new Restart(place, random.nextInt(3));
         } else if (what < 3 * upheavals) {
             return new Lost(place, CAUSES[random.nextInt(CAUSES.length)]);
+        }
+        if (what >= 10_000 - 3 * upheavals - 20) {
+            return new Reload(place, random.nextBoolean());
         }
         List<Event> events = new ArrayList<>();
         for (int count = random.nextInt(6) == 0 ? random.nextInt(6) : 1; count > 0; count--) {

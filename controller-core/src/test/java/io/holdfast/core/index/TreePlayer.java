@@ -10,6 +10,8 @@ final class TreePlayer {
     private final BlockTree tree;
     private final StoredBlocks chain = new StoredBlocks();
     private long sequence;
+    /** How many views were taken over. */
+    int reloads;
 
     TreePlayer(BlockTree tree) {
         this.tree = tree;
@@ -22,6 +24,7 @@ final class TreePlayer {
                 Optional.ofNullable(caches.remove(drop.place())).ifPresent(tree::dropCache);
             case Script.Lost lost -> cache(lost.place()).ifPresent(cache -> cache.gap(lost.gap()));
             case Script.Restart restart -> cache(restart.place()).ifPresent(cache -> cache.restarted(restart.seen()));
+            case Script.Reload reload -> cache(reload.place()).ifPresent(cache -> reload(cache, reload.afterAll()));
             case Script.Batch batch ->
                 cache(batch.place()).ifPresent(cache -> {
                     cache.batchStarted(sequence++, 0);
@@ -29,6 +32,31 @@ final class TreePlayer {
                     cache.batchEnded();
                 });
         }
+    }
+
+    private void reload(Cache cache, boolean afterAll) {
+        StreamPosition at = new StreamPosition(1, sequence, 3);
+        cache.snapshot(at).ifPresent(snapshot -> {
+            byte[] written = snapshot.encode();
+            if (afterAll) {
+                cache.restarted(7);
+            } else {
+                cache.gap(new Gap(Gap.Cause.JOINED_LATE, 0, 7));
+            }
+            cache.become(ViewSnapshot.decode(written));
+            reloads++;
+            Cache fresh = new BlockTree(tree.naming()).addCache(cache.traits());
+            fresh.become(snapshot);
+            if (!tiers(fresh).equals(tiers(cache)) || fresh.unplaced() != cache.unplaced()) {
+                throw new AssertionError("a fresh cache that took the view over has another");
+            }
+        });
+    }
+
+    private static Map<Long, Integer> tiers(Cache cache) {
+        Map<Long, Integer> tiers = new TreeMap<>();
+        cache.forEachHash(tiers::put);
+        return tiers;
     }
 
     private Optional<Cache> cache(int place) {

@@ -31,6 +31,7 @@ import io.holdfast.sidecar.store.EngineLock;
 import io.holdfast.sidecar.store.HoldFile;
 import io.holdfast.sidecar.store.LearnedFile;
 import io.holdfast.sidecar.store.StrayLedgers;
+import io.holdfast.sidecar.store.ViewFile;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.net.URI;
@@ -87,6 +88,7 @@ public final class EngineLink implements AutoCloseable {
     private final HoldFile holdFile;
     private final LastingHolds lasting;
     private final LearnedSnapshots snapshots;
+    private final EngineViews views;
     private final EngineReport report;
     private final boolean showText;
     private final EventThread thread;
@@ -190,6 +192,17 @@ public final class EngineLink implements AutoCloseable {
                 shared.snapshots(),
                 shared.clock(),
                 shared.seams().wall(),
+                shared.executor());
+        this.views = new EngineViews(
+                config.id(),
+                new ViewFile(stateDirectory, config.id(), shared.seams().files(), shared.executor()),
+                shared.seams().siblings(),
+                controller.caches(),
+                controller,
+                events,
+                thread,
+                shared.snapshots(),
+                shared.clock(),
                 shared.executor());
         this.report = new EngineReport(this, events, binding, strays, store, ledger, lasting, snapshots);
         report.leftAlone().ifPresent(sentence -> LOG.warn("Engine {}: {}.", config.id(), sentence));
@@ -375,6 +388,7 @@ public final class EngineLink implements AutoCloseable {
         }
         lasting.look();
         snapshots.look();
+        views.look();
     }
 
     /** Tells the log what has changed since the last look. */
@@ -389,9 +403,11 @@ public final class EngineLink implements AutoCloseable {
         log.look(holds());
     }
 
-    /** Keeps what was learned because the process ends; completed when that is done, or cannot be. */
+    /** Keeps what was learned and what the engine has because the process ends; completed when that is done, or cannot be. */
     public CompletableFuture<Void> keepLearned() {
-        return fault().isEmpty() ? snapshots.last() : CompletableFuture.completedFuture(null);
+        return fault().isEmpty()
+                ? CompletableFuture.allOf(snapshots.last(), views.last())
+                : CompletableFuture.completedFuture(null);
     }
 
     /**
@@ -718,6 +734,11 @@ public final class EngineLink implements AutoCloseable {
     /** State of what was learned and kept, as JSON. */
     public JsonObject learned() {
         return snapshots.json();
+    }
+
+    /** Returns what keeps its view through restarts, gives it to siblings and takes it from them. */
+    public EngineViews views() {
+        return views;
     }
 
     /** Sentences for people about this engine. */

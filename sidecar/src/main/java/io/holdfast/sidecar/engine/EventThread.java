@@ -270,6 +270,14 @@ public final class EventThread implements AutoCloseable {
                 sink);
     }
 
+    /** Does this for a controller unless it failed, on the thread; what is thrown is a fault of that controller's. */
+    void attempt(Controller controller, String what, Runnable step) {
+        driven.stream()
+                .filter(each -> each.controller == controller)
+                .findFirst()
+                .ifPresent(each -> each.attempt(what, step));
+    }
+
     /** Runs on the thread, between two rounds. */
     void execute(Consumer<KvEventLoop> task) {
         tasks.add(task);

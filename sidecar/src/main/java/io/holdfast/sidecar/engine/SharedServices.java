@@ -1,10 +1,12 @@
 package io.holdfast.sidecar.engine;
 
 import io.holdfast.core.index.KvEventSink;
+import io.holdfast.embed.ViewSource;
 import io.holdfast.embed.ledger.LedgerFiles;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.List;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.function.BiFunction;
@@ -44,6 +46,7 @@ public record SharedServices(
      * @param pace how many times as fast as the machine's clock that one goes, so that the planner and the readings come
      *     round so much sooner; what bounds calls and looks after the process stays on the machine's
      * @param summaries how much of the clock's time passes between two summaries in the log
+     * @param siblings other processes that follow the same engines, from which views may be had
      */
     public record Seams(
             LedgerFiles files,
@@ -52,7 +55,8 @@ public record SharedServices(
             Duration hangLimit,
             LongSupplier clock,
             double pace,
-            Duration summaries) {
+            Duration summaries,
+            List<ViewSource> siblings) {
         public static Seams none() {
             return new Seams(
                     LedgerFiles.SYSTEM,
@@ -61,31 +65,36 @@ public record SharedServices(
                     Duration.ofSeconds(10),
                     System::nanoTime,
                     1,
-                    Duration.ofMinutes(10));
+                    Duration.ofMinutes(10),
+                    List.of());
         }
 
         public Seams withFiles(LedgerFiles value) {
-            return new Seams(value, sinks, wall, hangLimit, clock, pace, summaries);
+            return new Seams(value, sinks, wall, hangLimit, clock, pace, summaries, siblings);
         }
 
         public Seams withSinks(BiFunction<String, KvEventSink, KvEventSink> value) {
-            return new Seams(files, value, wall, hangLimit, clock, pace, summaries);
+            return new Seams(files, value, wall, hangLimit, clock, pace, summaries, siblings);
+        }
+
+        public Seams withSiblings(List<ViewSource> value) {
+            return new Seams(files, sinks, wall, hangLimit, clock, pace, summaries, value);
         }
 
         public Seams withHangLimit(Duration value) {
-            return new Seams(files, sinks, wall, value, clock, pace, summaries);
+            return new Seams(files, sinks, wall, value, clock, pace, summaries, siblings);
         }
 
         public Seams withClock(LongSupplier value) {
-            return new Seams(files, sinks, wall, hangLimit, value, pace, summaries);
+            return new Seams(files, sinks, wall, hangLimit, value, pace, summaries, siblings);
         }
 
         public Seams withPace(double value) {
-            return new Seams(files, sinks, wall, hangLimit, clock, value, summaries);
+            return new Seams(files, sinks, wall, hangLimit, clock, value, summaries, siblings);
         }
 
         public Seams withSummaries(Duration value) {
-            return new Seams(files, sinks, wall, hangLimit, clock, pace, value);
+            return new Seams(files, sinks, wall, hangLimit, clock, pace, value, siblings);
         }
 
         /** How long the machine waits for so much of the clock's time, at least a millisecond. */
@@ -94,7 +103,7 @@ public record SharedServices(
         }
 
         public Seams withWall(InstantSource value) {
-            return new Seams(files, sinks, value, hangLimit, clock, pace, summaries);
+            return new Seams(files, sinks, value, hangLimit, clock, pace, summaries, siblings);
         }
     }
 }

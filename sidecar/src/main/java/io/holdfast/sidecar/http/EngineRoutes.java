@@ -1,9 +1,11 @@
 package io.holdfast.sidecar.http;
 
 import io.holdfast.core.EngineView;
+import io.holdfast.sidecar.config.ApiError;
 import io.holdfast.sidecar.engine.EngineLink;
 import io.holdfast.sidecar.view.ApiJson;
 import io.holdfast.sidecar.view.OtherSegments;
+import io.vertx.core.buffer.Buffer;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
@@ -15,6 +17,8 @@ import java.util.Map;
 /** The API's routes that show engines: all that is known, or a part of it. */
 final class EngineRoutes implements HttpApi.Routes {
     private static final String ENGINES = "/api/v1/engines";
+    private static final int MOST_RANK = 1_023;
+    private static final int TREE_SECONDS = 10;
 
     private final HttpApi api;
     private final Access access;
@@ -34,6 +38,7 @@ final class EngineRoutes implements HttpApi.Routes {
         router.get(ENGINES + "/:engine").handler(this::show);
         router.get(ENGINES + "/:engine/readings").handler(this::readings);
         router.get(ENGINES + "/:engine/plan").handler(this::plan);
+        router.get(ENGINES + "/:engine/tree").handler(this::tree);
         router.get("/api/v1/snapshot").handler(this::snapshot);
     }
 
@@ -65,6 +70,20 @@ final class EngineRoutes implements HttpApi.Routes {
         EngineLink engine = api.engine(context);
         boolean why = access.mayAct(context.request());
         api.show(context, () -> ApiJson.plan(engine.view().lastPlan(), why).put("engine", engine.id()));
+    }
+
+    /** For a sibling that follows the same engine: hashes and counts, no token of any prompt. */
+    private void tree(RoutingContext context) {
+        EngineLink engine = api.engine(context);
+        int rank = HttpApi.number(context, "rank", 0, 0, MOST_RANK);
+        api.await(engine.views().encoded(rank), TREE_SECONDS, HttpApi.controllerSilent(engine))
+                .onSuccess(view -> view.ifPresentOrElse(
+                        bytes -> api.reply(context, Buffer.buffer(bytes)),
+                        () -> context.fail(new ApiError(
+                                409,
+                                "What engine " + engine.id() + " has is not certain ("
+                                        + engine.view().certainty() + "), so there is nothing to take over."))))
+                .onFailure(context::fail);
     }
 
     /** Pictures are taken first and written down then, so that all are as of one moment. */

@@ -478,6 +478,11 @@ public final class HttpApi implements AutoCloseable {
         send(context, status, JSON, body.toBuffer());
     }
 
+    /** Answers with bytes that are for programs. */
+    void reply(RoutingContext context, Buffer bytes) {
+        send(context, 200, "application/octet-stream", bytes);
+    }
+
     /** Answers with a problem: one sentence, and perhaps members beside it. */
     void refuse(RoutingContext context, int status, String sentence, JsonObject more) {
         send(

@@ -238,6 +238,7 @@ final class QueryRoutes implements HttpApi.Routes {
             boolean serves = question.model.isEmpty()
                     || engine.model().map(question.model.get()::equals).orElse(true);
             if (named && serves) {
+                engine.views().asked();
                 asked.add(engine);
             }
         }

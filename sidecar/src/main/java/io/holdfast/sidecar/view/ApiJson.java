@@ -289,7 +289,8 @@ public final class ApiJson {
                 .put("paused", view.paused().isPresent())
                 .put("keepsHeld", view.keepsHeld())
                 .put("dryRun", view.dryRun() || link.config().dryRun())
-                .put("learned", link.learned());
+                .put("learned", link.learned())
+                .put("view", link.views().json());
         String fault = link.fault();
         if (!fault.isEmpty()) {
             engine.put("fault", fault).put("certain", false).put("certainty", fault);

@@ -82,6 +82,19 @@ final class MetricTable {
                         "1 while everything that holding needs is known",
                         link -> link.report().unreadiness().isEmpty()),
                 flag("certain", "1 while the view is exact", EngineLink::certain),
+                gauge(
+                        "view.certain.after.seconds",
+                        "seconds",
+                        "Time from the start until the view was exact for the first time",
+                        link -> link.views()
+                                .certainAfter()
+                                .map(after -> after.toMillis() / 1e3)
+                                .orElse(Double.NaN)),
+                count(
+                        "view.blind.queries",
+                        "queries",
+                        "Queries of routers answered while the view was not exact",
+                        List.of(series(Tags.empty(), link -> link.views().blind()))),
                 flag(
                         "can.pin",
                         "1 where the backend can hold on this engine",
