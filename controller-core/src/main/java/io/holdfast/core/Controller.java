@@ -4,6 +4,7 @@ import io.holdfast.core.backend.Backend;
 import io.holdfast.core.backend.BackendTraits.Need;
 import io.holdfast.core.backend.Backends;
 import io.holdfast.core.backend.Capabilities;
+import io.holdfast.core.backend.Outcome;
 import io.holdfast.core.budget.EngineGuard;
 import io.holdfast.core.effect.FirstToken;
 import io.holdfast.core.example.ExampleView;
@@ -441,6 +442,26 @@ public final class Controller {
      */
     public CompletionStage<List<UnstableHead>> heads() {
         return tell(() -> observers.heads().map(UnstableHeads::found).orElse(List.of()));
+    }
+
+    /**
+     * Has the engine store a prefix by a request of our own, for requests that are still to come: at once where none waits
+     * there, and not at all else. It holds nothing and teaches nothing; the caller bounds how many of these there are.
+     *
+     * @param prefix with its tokens
+     * @return with the engine's answer; of kind {@link Outcome.Kind#NOT_SENT} with the reason where it was not sent
+     */
+    public CompletionStage<Outcome> warm(HoldRequest prefix) {
+        return ask(answer -> {
+            Optional<String> hindrance = steering.paused()
+                    .or(() -> steering.dryRun() ? Optional.of(Steering.DRY) : Optional.empty())
+                    .or(() -> priming.hindrance(prefix, events.tokens().largest(), newest.asTold()));
+            if (hindrance.isPresent()) {
+                holds.complete(answer, new Outcome(Outcome.Kind.NOT_SENT, hindrance.get()));
+            } else {
+                own.warm(prefix, outcome -> holds.complete(answer, outcome));
+            }
+        });
     }
 
     /** Answers the hottest prefixes that requests share or somebody wants, for other engines to be told of. */

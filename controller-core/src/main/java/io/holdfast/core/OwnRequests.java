@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 
@@ -196,6 +197,23 @@ final class OwnRequests {
         int[] tokens = prefix.tokensOf(prefix.blocks());
         PrefixSender by = sender.orElseThrow();
         acting.call(() -> by.send(tokens), outcome -> end(call, outcome));
+    }
+
+    /** Has the engine store a prefix that nobody here asks for yet; its caller bounds how many of these there are. */
+    void warm(HoldRequest prefix, Consumer<Outcome> then) {
+        Call call = begin(new Call(prefix, prefix.blocks(), prefix.tokenCount(), nowNanos, true));
+        busyNanos = nowNanos;
+        int[] tokens = prefix.tokensOf(prefix.blocks());
+        PrefixSender by = sender.orElseThrow();
+        acting.call(() -> by.send(tokens), outcome -> {
+            end(call, outcome);
+            then.accept(outcome);
+        });
+    }
+
+    /** Returns true if requests of our own can be sent at all. */
+    boolean sends() {
+        return sender.isPresent();
     }
 
     /** A request of the first blocks of a prefix that is in the cache leaves for the engine. */

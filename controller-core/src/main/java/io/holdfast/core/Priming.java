@@ -60,12 +60,32 @@ final class Priming {
         if (!certain) {
             return Optional.of("the sidecar does not send it, since it may be in the cache unseen");
         }
+        return waits(readings);
+    }
+
+    private static Optional<String> waits(EngineReadings readings) {
         return switch (readings.waitingRequests()) {
             case Reading.Unknown unknown ->
                 Optional.of("the sidecar does not send it while it is unknown whether requests wait: " + unknown.why());
             case Reading.Known known ->
                 known.value() > 0 ? Optional.of("the sidecar does not send it while requests wait") : Optional.empty();
         };
+    }
+
+    /**
+     * Returns the reason why no prefix is stored for requests that are still to come; empty when one may be.
+     *
+     * @param largestToken the largest token id that the engine is known to have
+     */
+    Optional<String> hindrance(HoldRequest prefix, long largestToken, EngineReadings readings) {
+        if (!own.sends()) {
+            return Optional.of("the sidecar sends no requests of its own to this engine");
+        }
+        if (prefix.largestToken() < 0 || prefix.largestToken() > largestToken) {
+            return Optional.of("the engine is not known to have its token id " + prefix.largestToken()
+                    + ", and an id outside its vocabulary can end an engine");
+        }
+        return waits(readings);
     }
 
     void send(Hold hold) {

@@ -85,8 +85,7 @@ final class ValkeyClient implements AutoCloseable {
                 client.setOptions(clustered());
                 yield client.refreshPartitionsAsync()
                         .thenCompose(known -> client.connectAsync(CODEC))
-                        .<ValkeyLink.Wire>thenApply(
-                                connection -> new ValkeyLink.Cluster(connection, () -> end(client)))
+                        .<ValkeyLink.Wire>thenApply(connection -> new ValkeyLink.Cluster(connection, () -> end(client)))
                         .whenComplete((wire, failure) -> {
                             if (failure != null) {
                                 end(client);

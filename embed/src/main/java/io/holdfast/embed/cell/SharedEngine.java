@@ -65,6 +65,7 @@ public final class SharedEngine {
     private static final int MOST_TOKENS = 4 << 20;
 
     private final CellMember member;
+    private final Warming warming;
     private final Controller controller;
     private final BlockNaming naming;
     private final int blockTokens;
@@ -123,6 +124,25 @@ public final class SharedEngine {
             Controller controller,
             BlockNaming naming,
             TokenSource source) {
+        this(store, cell, engine, address, clock, random, controller, naming, source, WarmingBudget.NONE);
+    }
+
+    /**
+     * Takes part for one engine whose empty cache is filled with what is hot at the others.
+     *
+     * @param warming the most that may take
+     */
+    public SharedEngine(
+            FleetStore store,
+            Cell cell,
+            String engine,
+            String address,
+            LongSupplier clock,
+            RandomGenerator random,
+            Controller controller,
+            BlockNaming naming,
+            TokenSource source,
+            WarmingBudget warming) {
         this.controller = controller;
         this.naming = naming;
         this.blockTokens = cell.blockTokens();
@@ -131,11 +151,17 @@ public final class SharedEngine {
         this.clock = clock;
         this.random = random;
         this.member = new CellMember(store, cell, engine, address, clock, random, this::hot, this::reports);
+        this.warming = new Warming(controller, naming, member, source, blockTokens, warming);
     }
 
     /** Its part in the cell, for what is known there. */
     public CellMember member() {
         return member;
+    }
+
+    /** Progress of filling its empty cache. */
+    public WarmingView warming() {
+        return warming.view();
     }
 
     /** Does what is due, at least once a second; it never waits. */
@@ -145,6 +171,7 @@ public final class SharedEngine {
         member.poll(now);
         weigh();
         follow(now);
+        warming.poll(now);
     }
 
     /** Ends its part: what it told ends by itself, and what it held for the fleet with its lease. */
@@ -199,6 +226,11 @@ public final class SharedEngine {
     }
 
     private Optional<Long> name(int[] tokens) {
+        return name(tokens, blockTokens);
+    }
+
+    /** Returns the name of the last whole block of a prompt. */
+    static Optional<Long> name(int[] tokens, int blockTokens) {
         long[] blocks = new long[tokens.length / blockTokens];
         int count = ContentNames.names(tokens, 0, tokens.length, blockTokens, ContentNames.NO_NAMESPACE, blocks);
         return count == 0 ? Optional.empty() : Optional.of(blocks[count - 1]);
@@ -296,6 +328,15 @@ public final class SharedEngine {
     /** The tokens of a hold that this process took; absent where it did not, or where that is over. */
     public synchronized Optional<int[]> tokens(String id) {
         return Optional.ofNullable(taken.get(id)).map(int[]::clone);
+    }
+
+    /** The tokens of a prefix that is hot here, or of a hold that this process took, by the name of its last block. */
+    public synchronized Optional<int[]> tokens(long name) {
+        return Optional.ofNullable(seen.get(name))
+                .or(() -> taken.values().stream()
+                        .filter(tokens -> name(tokens).equals(Optional.of(name)))
+                        .findFirst())
+                .map(int[]::clone);
     }
 
     private void follow(long now) {
@@ -434,7 +475,7 @@ public final class SharedEngine {
         });
     }
 
-    private static String sentence(Throwable failure) {
+    static String sentence(Throwable failure) {
         Throwable cause =
                 failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
         return String.valueOf(cause.getMessage());

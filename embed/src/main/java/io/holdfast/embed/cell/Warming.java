@@ -1,0 +1,259 @@
+package io.holdfast.embed.cell;
+
+import io.holdfast.core.Controller;
+import io.holdfast.core.EngineView;
+import io.holdfast.core.backend.Outcome;
+import io.holdfast.core.hold.HoldRequest;
+import io.holdfast.core.hold.Lease;
+import io.holdfast.core.reading.EngineReadings;
+import io.holdfast.events.BlockNaming;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Comparator;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+
+/** Fills the empty cache of an engine with what is hot at the others of its cell. */
+final class Warming {
+    /*
+     * When
+     * ----
+     * Once for each life of the cache, where it is known to be empty: the engine has served nobody, or its events, of
+     * which none is missing, show no block. A cache that is merely unknown is left alone.
+     *
+     * What, and how much
+     * ------------------
+     * What would save the most prefill an hour comes first, as far as the budget of tokens goes. Each prefix is stored by
+     * a request of our own for one token, one after the other, and only while nobody waits at the engine; the controller
+     * looks at that as the request leaves. They are recognised, and teach nothing. The budget of seconds counts what these
+     * requests take; waiting for room counts as well, ten times less, so that a busy engine ends it, too.
+     *
+     * Whose word
+     * ----------
+     * The list was read from a store, the tokens come from a process that may be asked, and are believed where they give
+     * the name that the list has. Whether the engine has such tokens at all, it says itself.
+     */
+    private static final long AGAIN_NANOS = Duration.ofMillis(500).toNanos();
+    private static final int PATIENCE = 10;
+    private static final Duration LEASE = Duration.ofMinutes(1);
+
+    private final Controller controller;
+    private final BlockNaming naming;
+    private final CellMember member;
+    private final TokenSource source;
+    private final int blockTokens;
+    private final WarmingBudget budget;
+
+    private final Deque<CellPrefix> left = new ArrayDeque<>();
+    private final Map<String, String> addresses = new HashMap<>();
+    private Optional<Long> incarnation = Optional.empty();
+    private Optional<CellPrefix> now = Optional.empty();
+    private Optional<HoldRequest> request = Optional.empty();
+    private boolean busy;
+    /** True until the time that the last request took is counted, by the clock of the next poll. */
+    private boolean answered;
+
+    private boolean over = true;
+    private long joinedNanos;
+    private boolean joined;
+    private long begunNanos;
+    private long nextNanos;
+    private long sentNanos;
+    private long takenNanos;
+    private long planned;
+    private long stored;
+    private int prefixes;
+    private String why = "nothing is known of the fleet yet";
+
+    Warming(
+            Controller controller,
+            BlockNaming naming,
+            CellMember member,
+            TokenSource source,
+            int blockTokens,
+            WarmingBudget budget) {
+        this.controller = controller;
+        this.naming = naming;
+        this.member = member;
+        this.source = source;
+        this.blockTokens = blockTokens;
+        this.budget = budget;
+    }
+
+    /** State for people and for readiness. */
+    synchronized WarmingView view() {
+        return new WarmingView(over && incarnation.isPresent(), prefixes, stored, planned, why);
+    }
+
+    synchronized void poll(long nanos) {
+        if (!budget.any()) {
+            over = true;
+            incarnation = Optional.of(0L);
+            why = "warming is switched off";
+            return;
+        }
+        if (!joined) {
+            joined = true;
+            joinedNanos = nanos;
+        }
+        if (answered) {
+            answered = false;
+            takenNanos += nanos - sentNanos;
+        }
+        EngineView engine = controller.view();
+        if (over && !incarnation.equals(Optional.of(engine.incarnation()))) {
+            begin(engine, nanos);
+        }
+        if (!over && !busy && nanos - nextNanos >= 0) {
+            next(nanos);
+        }
+    }
+
+    private void begin(EngineView engine, long nanos) {
+        CellView cell = member.view();
+        boolean alone = cell.engines().size() < 2;
+        if (alone && nanos - joinedNanos < CellMember.TWO_PERIODS.toNanos()) {
+            return;
+        }
+        EngineReadings readings = engine.readings();
+        if (readings.capacityTokens().number().isEmpty()
+                || readings.ttftCount().number().isEmpty()) {
+            why = "the engine has not said yet what it has served";
+            return;
+        }
+        incarnation = Optional.of(engine.incarnation());
+        boolean fresh = readings.ttftCount().number().getAsDouble() == 0;
+        boolean empty = engine.blocks() == 0 && (fresh || engine.certain());
+        if (alone || !empty) {
+            why = alone ? "no other engine of its cell is there" : "its cache is not empty, or not known to be";
+            return;
+        }
+        left.clear();
+        addresses.clear();
+        cell.engines().forEach(each -> addresses.put(each.id(), each.address()));
+        long room = Math.min(
+                budget.tokens(), (long) (readings.capacityTokens().number().getAsDouble() / 2));
+        planned = 0;
+        stored = 0;
+        prefixes = 0;
+        List<CellPrefix> byWorth = cell.prefixes().stream()
+                .filter(prefix -> prefix.tokens().isPresent() && donor(prefix).isPresent())
+                .sorted(Comparator.comparingDouble((CellPrefix prefix) ->
+                                prefix.touchesAnHour() * prefix.tokens().getAsInt())
+                        .reversed())
+                .toList();
+        for (CellPrefix prefix : byWorth) {
+            int tokens = prefix.tokens().getAsInt();
+            if (planned + tokens <= room) {
+                planned += tokens;
+                left.add(prefix);
+            }
+        }
+        over = left.isEmpty();
+        why = over
+                ? "nothing is hot at engines whose sidecars may be asked for tokens: fleet.peers and fleet.address say"
+                        + " which"
+                : "it begins";
+        begunNanos = nanos;
+        nextNanos = nanos;
+        takenNanos = 0;
+    }
+
+    /** Returns the address of an engine that has it and may be asked. */
+    private Optional<String> donor(CellPrefix prefix) {
+        return prefix.copies().stream()
+                .map(copy -> addresses.getOrDefault(copy.engine(), ""))
+                .filter(address -> !address.isEmpty() && source.mayAsk(address))
+                .findFirst();
+    }
+
+    private void next(long nanos) {
+        long waited = nanos - begunNanos - takenNanos;
+        if (takenNanos + waited / PATIENCE > budget.time().toNanos()) {
+            end("the budget of " + budget.time().toSeconds() + " s is spent");
+            return;
+        }
+        if (request.isPresent()) {
+            send(request.get(), nanos);
+            return;
+        }
+        now = Optional.ofNullable(left.poll());
+        if (now.isEmpty()) {
+            end("all of it was sent");
+            return;
+        }
+        CellPrefix prefix = now.get();
+        Optional<String> address = donor(prefix);
+        if (address.isEmpty()) {
+            return;
+        }
+        busy = true;
+        CompletionStage<?> unused = source.tokens(
+                        address.get(), prefix.name(), prefix.tokens().orElseThrow())
+                .thenCompose(tokens -> named(prefix, tokens))
+                .whenComplete((made, failure) -> {
+                    synchronized (this) {
+                        busy = false;
+                        request = Optional.ofNullable(made);
+                        if (failure != null) {
+                            planned -= prefix.tokens().orElse(0);
+                            why = SharedEngine.sentence(failure);
+                        }
+                    }
+                });
+    }
+
+    private CompletionStage<HoldRequest> named(CellPrefix prefix, int[] tokens) {
+        if (!SharedEngine.name(tokens, blockTokens).equals(Optional.of(prefix.name()))) {
+            throw new CompletionException(
+                    new IllegalStateException("what another sidecar sent for a hot prefix is another one"));
+        }
+        HoldRequest made = new HoldRequest(naming.of(tokens, blockTokens), tokens, Lease.absolute(LEASE));
+        return source.engineHas(made.largestToken()).thenCompose(has -> {
+            if (!has) {
+                return CompletableFuture.failedFuture(new IllegalStateException(
+                        "the engine does not say that it has the token id " + made.largestToken()));
+            }
+            controller.hasToken(made.largestToken());
+            return CompletableFuture.completedStage(made);
+        });
+    }
+
+    private void send(HoldRequest prefix, long nanos) {
+        busy = true;
+        sentNanos = nanos;
+        CompletionStage<?> unused = controller.warm(prefix).whenComplete((outcome, failure) -> {
+            synchronized (this) {
+                busy = false;
+                if (outcome == null || outcome.kind() == Outcome.Kind.NOT_SENT) {
+                    // Somebody waits there, or it is paused: the same one is next, when that is over.
+                    nextNanos = sentNanos + AGAIN_NANOS;
+                    why = outcome == null ? SharedEngine.sentence(failure) : outcome.reason();
+                } else {
+                    request = Optional.empty();
+                    if (outcome.kind() == Outcome.Kind.ACCEPTED) {
+                        stored += prefix.tokenCount();
+                        prefixes++;
+                    } else {
+                        planned -= prefix.tokenCount();
+                        why = outcome.reason();
+                    }
+                    answered = true;
+                }
+            }
+        });
+    }
+
+    private void end(String reason) {
+        over = true;
+        request = Optional.empty();
+        left.clear();
+        why = reason;
+    }
+}
