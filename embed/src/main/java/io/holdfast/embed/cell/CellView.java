@@ -75,7 +75,7 @@ public final class CellView {
         List<CellPrefix> prefixes = new ArrayList<>(copies.size());
         copies.forEach((name, each) -> prefixes.add(new CellPrefix(
                 name,
-                OptionalInt.of(tokens.get(name)),
+                OptionalInt.of(tokens.getOrDefault(name, 1)),
                 each.stream().mapToDouble(CellPrefix.Copy::touchesAnHour).sum(),
                 each.stream()
                         .filter(copy -> copy.engine().equals(here))

@@ -59,6 +59,10 @@ final class FollowMeter {
             return new Engine(earlier, later, had, traffic, full ? least : 0);
         }
 
+        boolean is(Engine other) {
+            return later.engine().equals(other.later.engine());
+        }
+
         /** Returns by how much a rate rose, at the least. */
         double rise(HotEnd now) {
             HotEnd then = had.get(now.name());
@@ -113,7 +117,7 @@ final class FollowMeter {
         boolean cameFound = false;
         for (Engine engine : engines) {
             HotEnd then = engine.had().get(name);
-            if (then == null && engine != came && rise <= engine.cutoff()) {
+            if (then == null && !engine.is(came) && rise <= engine.cutoff()) {
                 continue;
             }
             // Without the prefix itself: its own touches make it resident. One more, so that an idle engine is
@@ -122,7 +126,7 @@ final class FollowMeter {
             all += traffic;
             if (then != null && then.resident()) {
                 having += traffic;
-                cameFound |= engine == came;
+                cameFound |= engine.is(came);
             }
         }
         double chance = having / all;

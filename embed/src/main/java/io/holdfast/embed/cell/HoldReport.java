@@ -19,7 +19,7 @@ public record HoldReport(String engine, List<HeldCopy> copies) {
     static final String KIND = "report";
 
     private static final char LETTER = 'R';
-    private static final HeldCopy.State[] STATES = HeldCopy.State.values();
+    private static final List<HeldCopy.State> STATES = List.of(HeldCopy.State.values());
     /** What reasons may take together, so that the copies always have room. */
     private static final int MOST_REASONS = 64;
 
@@ -51,7 +51,7 @@ public record HoldReport(String engine, List<HeldCopy> copies) {
         form.put16(copies.size());
         for (HeldCopy copy : copies) {
             form.put64(Long.parseUnsignedLong(copy.hold(), 16))
-                    .put8(copy.state().ordinal())
+                    .put8(STATES.indexOf(copy.state()))
                     .put32(copy.tokens())
                     .put8(reasons.getOrDefault(copy.reason(), 0));
         }
@@ -76,8 +76,8 @@ public record HoldReport(String engine, List<HeldCopy> copies) {
                 int state = form.get8();
                 int tokens = form.get32();
                 int reason = form.get8();
-                Form.check(state < STATES.length && reason < reasons, "A hold has a state and a reason.");
-                list.add(new HeldCopy(hold, STATES[state], tokens, texts.get(reason)));
+                Form.check(state < STATES.size() && reason < reasons, "A hold has a state and a reason.");
+                list.add(new HeldCopy(hold, STATES.get(state), tokens, texts.get(reason)));
             }
             return new HoldReport(engine, list);
         });

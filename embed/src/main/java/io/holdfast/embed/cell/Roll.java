@@ -89,9 +89,11 @@ final class Roll {
     /** The engines that are alive. */
     List<CellEngine> engines(long now) {
         List<CellEngine> engines = new ArrayList<>();
-        alive(now)
-                .forEach((engine, sign) -> engines.add(
-                        new CellEngine(engine, sign.address(), Duration.ofNanos(now - seen.get(engine).changed))));
+        seen.forEach((engine, each) -> {
+            if (each.alive(now)) {
+                engines.add(new CellEngine(engine, each.newest.address(), Duration.ofNanos(now - each.changed)));
+            }
+        });
         return engines;
     }
 }

@@ -2,17 +2,25 @@ package io.holdfast.embed.cell;
 
 import java.util.EnumMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.OptionalDouble;
 import java.util.concurrent.atomic.AtomicLongArray;
+import java.util.concurrent.atomic.LongAdder;
 
 /** Counters of one member: one thread counts, any thread reads. */
 final class Tally {
-    private static final Refusal[] REASONS = Refusal.values();
+    /** Complete from the beginning, so that only its values change. */
+    private final Map<Refusal, LongAdder> refused = new EnumMap<>(Refusal.class);
 
-    private final AtomicLongArray refused = new AtomicLongArray(REASONS.length);
     private final AtomicLongArray others = new AtomicLongArray(4);
     private volatile double lastSeconds;
     private volatile boolean sums;
+
+    Tally() {
+        for (Refusal why : Refusal.values()) {
+            refused.put(why, new LongAdder());
+        }
+    }
 
     void sent(int bytes) {
         others.addAndGet(0, bytes);
@@ -23,7 +31,7 @@ final class Tally {
     }
 
     void refused(Refusal why, int values) {
-        refused.addAndGet(why.ordinal(), values);
+        Objects.requireNonNull(refused.get(why)).add(values);
     }
 
     void round(boolean good, double seconds, boolean bySums) {
@@ -35,11 +43,11 @@ final class Tally {
 
     CellCounters read(OptionalDouble sinceGoodSeconds) {
         Map<Refusal, Long> reasons = new EnumMap<>(Refusal.class);
-        for (Refusal why : REASONS) {
-            if (refused.get(why.ordinal()) > 0) {
-                reasons.put(why, refused.get(why.ordinal()));
+        refused.forEach((why, count) -> {
+            if (count.sum() > 0) {
+                reasons.put(why, count.sum());
             }
-        }
+        });
         return new CellCounters(
                 others.get(2),
                 others.get(3),
