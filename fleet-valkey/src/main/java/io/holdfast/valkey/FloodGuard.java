@@ -26,6 +26,7 @@ final class FloodGuard extends ChannelInboundHandlerAdapter {
     }
 
     @Override
+    @SuppressWarnings("FutureReturnValueIgnored") // Closing cannot fail in a way that leaves it open.
     public void channelRead(ChannelHandlerContext context, Object message) {
         if (message instanceof ByteBuf bytes && unanswered.addAndGet(bytes.readableBytes()) > MOST) {
             unanswered.set(0);

@@ -44,13 +44,7 @@ public interface FleetStore extends AutoCloseable {
 
         /** Says whether a text can be a key's name; what a store has listed may be anything. */
         public static boolean isName(String text) {
-            return !text.isEmpty()
-                    && text.length() <= LONGEST_NAME
-                    && text.chars()
-                            .allMatch(c -> c >= 'a' && c <= 'z'
-                                    || c >= 'A' && c <= 'Z'
-                                    || c >= '0' && c <= '9'
-                                    || "._:-".indexOf(c) >= 0);
+            return text.matches("[A-Za-z0-9._:-]{1," + LONGEST_NAME + "}");
         }
     }
 

@@ -57,7 +57,17 @@ public final class MemoryFleetStore implements FleetStore {
         long bytes();
     }
 
-    private record Value(byte[] value) implements Content {
+    private static final class Value implements Content {
+        private final byte[] value;
+
+        Value(byte[] value) {
+            this.value = value;
+        }
+
+        byte[] copy() {
+            return value.clone();
+        }
+
         @Override
         public long bytes() {
             return value.length;
@@ -98,7 +108,7 @@ public final class MemoryFleetStore implements FleetStore {
     @Override
     public CompletionStage<Optional<byte[]>> get(Key key) {
         return answered(() -> Optional.ofNullable(entries.get(path(key)))
-                .map(entry -> value(key, entry).value().clone()));
+                .map(entry -> value(key, entry).copy()));
     }
 
     @Override
@@ -111,8 +121,8 @@ public final class MemoryFleetStore implements FleetStore {
                 if (!entry.path().startsWith(before) || listed.size() >= Math.min(most, MOST_LISTED)) {
                     break;
                 }
-                if (entry.content() instanceof Value(byte[] value)) {
-                    listed.put(entry.name(), value.clone());
+                if (entry.content() instanceof Value value) {
+                    listed.put(entry.name(), value.copy());
                 }
             }
             return listed;
@@ -175,7 +185,7 @@ public final class MemoryFleetStore implements FleetStore {
             byte[] name = FleetStoreBounds.owner(owner).getBytes(US_ASCII);
             FleetStoreBounds.millis(ttl);
             Optional<Value> there = Optional.ofNullable(entries.get(path(key))).map(entry -> value(key, entry));
-            boolean mine = there.isPresent() && Arrays.equals(there.get().value(), name);
+            boolean mine = there.isPresent() && Arrays.equals(there.get().value, name);
             if (mine) {
                 enter(key, there.get(), ttl);
             }
