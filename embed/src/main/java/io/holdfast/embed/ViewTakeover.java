@@ -17,6 +17,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
@@ -60,7 +61,7 @@ public final class ViewTakeover {
     private long nextNanos;
     private long pauseNanos = FIRST_NANOS;
     private volatile long certainAfterNanos = -1;
-    private volatile long taken;
+    private final AtomicLong taken = new AtomicLong();
     private volatile String refusal = "";
 
     /**
@@ -134,7 +135,7 @@ public final class ViewTakeover {
 
     /** Returns how many views were taken over; any thread. */
     public long taken() {
-        return taken;
+        return taken.get();
     }
 
     /** Returns why none was taken, in a sentence without its full stop, while the view is not certain; any thread. */
@@ -227,7 +228,7 @@ public final class ViewTakeover {
         @Override
         public void taken(StreamPosition at) {
             asking = false;
-            taken++;
+            taken.incrementAndGet();
             // Nothing that it was told made it uncertain: what proves it has no gap.
             become.accept(copy.at(at).orElseThrow());
             LOG.info(

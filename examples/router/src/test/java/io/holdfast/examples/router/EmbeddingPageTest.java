@@ -12,10 +12,12 @@ import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.hold.Lease;
 import io.holdfast.core.hold.Released;
 import io.holdfast.core.index.StoredBlocks;
+import io.holdfast.core.index.ViewSnapshot;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.embed.Engine;
 import io.holdfast.embed.EngineOptions;
+import io.holdfast.embed.FileViewSource;
 import io.holdfast.embed.Fleet;
 import io.holdfast.embed.FleetRunner;
 import io.holdfast.embed.Holding;
@@ -24,6 +26,7 @@ import io.holdfast.embed.ledger.FileLedgerStore;
 import io.holdfast.events.EventSource;
 import io.holdfast.events.SglangBlockNames;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -160,6 +163,33 @@ class EmbeddingPageTest {
 
         assertThat(gone.join().released()).isEqualTo(1);
         executor.shutdownNow();
+    }
+
+    /** Nobody works for this fleet, so it asks nobody, and the view is none once it is closed. */
+    @Test
+    void restart_goesOnFromAView() {
+        Path directory = state;
+        Fleet fleet = new Fleet(16);
+        ExecutorService executor = Executors.newSingleThreadExecutor();
+        FileViewSource views = new FileViewSource(directory, executor);
+        Engine one = fleet.add(EngineOptions.sglang("one")
+                .withEvents(EventSource.of("tcp://10.0.0.7:5557", "").withReplay("tcp://10.0.0.7:5558"))
+                .withViews(views));
+        // Each minute, and before the end:
+        CompletionStage<Void> kept = one.snapshot().thenAcceptAsync(now -> keep(views, "one", now), executor);
+        fleet.close();
+        assertThat(kept.toCompletableFuture().completeOnTimeout(null, 60, TimeUnit.SECONDS))
+                .succeedsWithin(Duration.ofSeconds(61));
+        executor.shutdownNow();
+        assertThat(directory).isEmptyDirectory();
+    }
+
+    private static void keep(FileViewSource views, String id, List<Optional<ViewSnapshot>> now) {
+        try {
+            views.keep(id, now);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
     }
 
     /** A loop that belongs to somebody else, such as an Agrona agent. */
