@@ -36,24 +36,25 @@ class FleetOfSidecarsTest {
         final SidecarClient client;
 
         Node(String name, String store, String peers) {
-            this(name, store, peers, "");
+            this(name, store, peers, "", "");
+            FleetApiTest.meet(client, "main", engine);
         }
 
-        Node(String name, String store, String peers, String keys) {
+        Node(String name, String store, String peers, String keys, String fleet) {
             int port = LocalValkey.freePort();
             SidecarConfig config = SidecarConfig.parse(
                     """
                     listen: {port: %d}
                     stateDirectory: '%s'
-                    fleet: {store: '%s', address: 'http://127.0.0.1:%d', peers: [%s]}
+                    fleet: {store: '%s', address: 'http://127.0.0.1:%d', peers: [%s]%s}
                     engines:
                       main: {type: sglang, url: '%s', maxOutputTokens: 16, largestPromptTokens: 1024,
                          backend: pin_blocks, readingsMillis: 500, tickMillis: 100%s}
-                    """.formatted(port, state.resolve(name), store, port, peers, emulator.uri(), keys), "test.yaml");
+                    """.formatted(port, state.resolve(name), store, port, peers, fleet, emulator.uri(), keys),
+                    "test.yaml");
             Seams seams = Seams.none().withClock(new FastClock(PACE)::nanos).withPace(PACE);
             sidecar = Sidecar.start(vertx, config, new PrometheusMeterRegistry(PrometheusConfig.DEFAULT), seams);
             client = new SidecarClient(sidecar.uri());
-            FleetApiTest.meet(client, "main", engine);
         }
 
         JsonObject seen(String what, Predicate<JsonObject> when) {
@@ -137,8 +138,10 @@ class FleetOfSidecarsTest {
         String declared = ", holds: {rules: {copies: '1', tokens: "
                 + EngineClient.array(FleetApiTest.SYSTEM).encode() + "}}";
         try (LocalValkey valkey = LocalValkey.start(state.resolve("valkey"));
-                Node a = new Node("a", valkey.address(), "127.0.0.1", declared);
-                Node b = new Node("b", valkey.address(), "127.0.0.1", declared)) {
+                Node a = new Node("a", valkey.address(), "127.0.0.1", declared, "");
+                Node b = new Node("b", valkey.address(), "127.0.0.1", declared, "")) {
+            FleetApiTest.meet(a.client, "main", a.engine);
+            FleetApiTest.meet(b.client, "main", b.engine);
             for (Node node : List.of(a, b)) {
                 JsonObject holds = Eventually.see(
                         "one hold is held once",
@@ -149,6 +152,56 @@ class FleetOfSidecarsTest {
                         .isEqualTo("rules");
             }
             assertThat(a.engine.usedTokens() + b.engine.usedTokens()).isEqualTo(512);
+        }
+    }
+
+    @Test
+    void newcomer_isFilledWithWhatIsHotElsewhere_beforeItIsReady() {
+        try (LocalValkey valkey = LocalValkey.start(state.resolve("valkey"));
+                Node old = new Node("a", valkey.address(), "127.0.0.1")) {
+            for (int user = 10; user < 16; user++) {
+                old.engine.generate(FleetApiTest.user(user));
+            }
+            old.seen(
+                    "it tells what is hot",
+                    cell -> !cell.getJsonArray("prefixes", new JsonArray()).isEmpty());
+            try (Node fresh = new Node("b", valkey.address(), "127.0.0.1", "", ", readyWhenWarm: 0.8")) {
+                JsonObject warmed = fresh.seen(
+                                "its cache is filled",
+                                cell -> cell.getJsonArray("here", new JsonArray()).stream()
+                                        .map(JsonObject.class::cast)
+                                        .map(here -> here.getJsonObject("warming"))
+                                        .anyMatch(warming ->
+                                                warming.getBoolean("over") && warming.getInteger("prefixes") > 0))
+                        .getJsonArray("here")
+                        .getJsonObject(0)
+                        .getJsonObject("warming");
+                assertThat(warmed.getInteger("storedTokens")).isEqualTo(512);
+                assertThat(warmed.getString("says")).isEqualTo("all of it was sent");
+                fresh.client.ready();
+                assertThat(fresh.engine.generate(FleetApiTest.user(7))).isEqualTo(512);
+                JsonObject engine =
+                        fresh.client.http.get("/api/v1/engines/main").json();
+                assertThat(engine.encode()).as("it teaches nothing").contains("\"visibleRequests\":0");
+            }
+        }
+    }
+
+    @Test
+    void newcomerWithoutPeers_staysCold_andSaysWhy() {
+        try (LocalValkey valkey = LocalValkey.start(state.resolve("valkey"));
+                Node old = new Node("a", valkey.address(), "127.0.0.1")) {
+            for (int user = 10; user < 16; user++) {
+                old.engine.generate(FleetApiTest.user(user));
+            }
+            old.seen(
+                    "it tells what is hot",
+                    cell -> !cell.getJsonArray("prefixes", new JsonArray()).isEmpty());
+            try (Node fresh = new Node("b", valkey.address(), "", "", ", readyWhenWarm: 0.8")) {
+                fresh.seen("it says why", cell -> cell.encode().contains("fleet.peers and fleet.address say which"));
+                fresh.client.ready();
+                assertThat(fresh.engine.generate(FleetApiTest.user(7))).isZero();
+            }
         }
     }
 }

@@ -143,6 +143,16 @@ public final class FleetCommand implements Callable<Integer> {
                         + " of them without an answer; a round reads "
                         + number(perRound(here, "bytesRead")) + " bytes and writes "
                         + number(perRound(here, "bytesWritten")) + ".");
+        JsonNode warming = here.path("warming");
+        text.paragraph(
+                "",
+                "Its empty cache: "
+                        + (warming.path("plannedTokens").asLong() > 0
+                                ? number(warming.path("storedTokens").asLong()) + " of "
+                                        + number(warming.path("plannedTokens").asLong())
+                                        + " tokens that are hot elsewhere were stored; "
+                                : "nothing was stored there; ")
+                        + warming.path("says").asText() + ".");
     }
 
     private static long perRound(JsonNode here, String bytes) {

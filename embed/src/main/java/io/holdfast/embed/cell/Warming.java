@@ -123,12 +123,14 @@ final class Warming {
         }
         EngineReadings readings = engine.readings();
         if (readings.capacityTokens().number().isEmpty()
-                || readings.ttftCount().number().isEmpty()) {
-            why = "the engine has not said yet what it has served";
+                || readings.usedTokens().number().isEmpty()) {
+            why = "the engine has not reported its cache yet";
             return;
         }
         incarnation = Optional.of(engine.incarnation());
-        boolean fresh = readings.ttftCount().number().getAsDouble() == 0;
+        // Some engines report what they served from their first request on.
+        boolean fresh = readings.ttftCount().number().orElse(0) == 0
+                && readings.usedTokens().number().getAsDouble() == 0;
         boolean empty = engine.blocks() == 0 && (fresh || engine.certain());
         if (alone || !empty) {
             why = alone ? "no other engine of its cell is there" : "its cache is not empty, or not known to be";

@@ -7,6 +7,7 @@ import io.holdfast.embed.cell.FleetHold;
 import io.holdfast.embed.cell.FleetStore;
 import io.holdfast.embed.cell.SharedEngine;
 import io.holdfast.embed.cell.TokenSource;
+import io.holdfast.embed.cell.WarmingBudget;
 import io.holdfast.sidecar.config.DeclaredHold;
 import io.holdfast.sidecar.config.FleetConfig;
 import io.holdfast.sidecar.config.Secret;
@@ -126,7 +127,7 @@ public final class Cells implements AutoCloseable {
                     || !part.link().fault().isEmpty()
                     || !cell(part.link()).map(part.cell()::equals).orElse(true);
             if (over) {
-                part.link().takesPart(Optional.empty());
+                part.link().takesPart(Optional.empty(), 0);
                 part.engine().leave();
             }
             return over;
@@ -192,9 +193,10 @@ public final class Cells implements AutoCloseable {
                 random,
                 link.controller(),
                 link.prefixes().rule(),
-                new Own());
+                new Own(link),
+                new WarmingBudget(config.warm(), config.warmTokens()));
         parts.put(link.id(), new Part(link, cell, name, engine));
-        link.takesPart(Optional.of(engine.member()));
+        link.takesPart(Optional.of(engine), config.readyWhenWarm());
         LOG.info(
                 "Engine {} shares what is hot with those that serve {} in blocks of {} tokens, as {}, by {}.",
                 link.id(),
@@ -219,6 +221,13 @@ public final class Cells implements AutoCloseable {
         return store.said();
     }
 
+    /** The tokens of a prefix that is hot at an engine of this process, or of a hold that was taken here. */
+    public Optional<int[]> tokens(long name) {
+        return parts.values().stream()
+                .flatMap(part -> part.engine().tokens(name).stream())
+                .findFirst();
+    }
+
     /** The tokens of a hold of the fleet that this process took. */
     public Optional<int[]> tokens(String hold) {
         return parts.values().stream()
@@ -228,6 +237,30 @@ public final class Cells implements AutoCloseable {
 
     /** What this process took itself needs no peer. */
     private final class Own implements TokenSource {
+        private final EngineLink link;
+
+        Own(EngineLink link) {
+            this.link = link;
+        }
+
+        @Override
+        public boolean mayAsk(String address) {
+            return peers.mayAsk(address);
+        }
+
+        @Override
+        public CompletionStage<int[]> tokens(String address, long name, int count) {
+            return Cells.this
+                    .tokens(name)
+                    .<CompletionStage<int[]>>map(CompletableFuture::completedStage)
+                    .orElseGet(() -> peers.tokens(address, name, count));
+        }
+
+        @Override
+        public CompletionStage<Boolean> engineHas(long token) {
+            return link.hasToken(token);
+        }
+
         @Override
         public Optional<String> whyNot(FleetHold hold) {
             return Cells.this.tokens(hold.id()).isPresent() ? Optional.empty() : peers.whyNot(hold);

@@ -20,6 +20,7 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
+import java.util.HexFormat;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -75,31 +76,48 @@ final class PeerTokens implements TokenSource, AutoCloseable {
         if (peers.none()) {
             return Optional.of("nobody may be asked for tokens: write fleet.peers here");
         }
-        return address(hold).isPresent()
+        return mayAsk(hold.address())
                 ? Optional.empty()
                 : Optional.of("the sidecar that took the hold is at "
                         + ConfigException.shown(hold.address())
                         + ", which is not among fleet.peers, or without https beyond this machine");
     }
 
-    private Optional<URI> address(FleetHold hold) {
+    @Override
+    public CompletionStage<int[]> tokens(FleetHold hold) {
+        URI peer = url(hold.address()).orElseThrow();
+        HttpRequest request = request(peer, "{\"hold\":\"" + hold.id() + "\"}");
+        return CompletableFuture.supplyAsync(() -> ask(request, hold.tokens(), peer), executor);
+    }
+
+    @Override
+    public boolean mayAsk(String address) {
+        return url(address).isPresent();
+    }
+
+    @Override
+    public CompletionStage<int[]> tokens(String address, long name, int count) {
+        URI peer = url(address).orElseThrow();
+        HttpRequest request = request(peer, "{\"name\":\"" + HexFormat.of().toHexDigits(name) + "\"}");
+        return CompletableFuture.supplyAsync(() -> ask(request, count, peer), executor);
+    }
+
+    private Optional<URI> url(String address) {
         try {
-            return Optional.of(URI.create(hold.address())).filter(peers::may);
+            return Optional.of(URI.create(address)).filter(peers::may);
         } catch (IllegalArgumentException e) {
             return Optional.empty();
         }
     }
 
-    @Override
-    public CompletionStage<int[]> tokens(FleetHold hold) {
-        URI address = address(hold).orElseThrow();
+    private HttpRequest request(URI peer, String body) {
         HttpRequest.Builder request = HttpRequest.newBuilder(
-                        URI.create(address.getScheme() + "://" + address.getRawAuthority() + PATH))
+                        URI.create(peer.getScheme() + "://" + peer.getRawAuthority() + PATH))
                 .timeout(LIMIT)
                 .header("Content-Type", "application/json")
-                .POST(BodyPublishers.ofString("{\"hold\":\"" + hold.id() + "\"}"));
+                .POST(BodyPublishers.ofString(body));
         token.ifPresent(secret -> request.header("Authorization", secret.bearer()));
-        return CompletableFuture.supplyAsync(() -> ask(request.build(), hold.tokens(), address), executor);
+        return request.build();
     }
 
     private int[] ask(HttpRequest request, int most, URI address) {

@@ -8,6 +8,7 @@ import io.holdfast.sidecar.config.Key.Reload;
 import io.holdfast.sidecar.config.Key.Unit;
 import java.net.URI;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.regex.Pattern;
@@ -43,6 +44,24 @@ public record FleetConfig(
         @Default(value = "[]", why = "nobody is asked, whatever the store says")
         List<String> peers,
 
+        @Key(
+                name = "warmSeconds",
+                value = "most time that requests of the sidecar's own may take to fill the empty cache of"
+                        + " an engine with what is hot at its peers; 0 fills none")
+        @Unit(from = 0, to = 3_600)
+        @Default(value = "20", why = "200,000 tokens at 10,000 a second")
+        Duration warm,
+
+        @Key("most tokens that this may store, and half of the cache at most")
+        @Unit(value = "tokens", from = 0, to = 100_000_000)
+        @Default(value = "200000", why = "some hundred prefixes")
+        int warmTokens,
+
+        @Key("part of it that has to be stored before `/readyz` says that the engine is ready; 0 waits for nothing")
+        @Unit(value = "part", from = 0, to = 1)
+        @Default(value = "0", why = "an engine that is cold serves, too")
+        double readyWhenWarm,
+
         @Key("certificates that peers' may be signed by") @Unit("file") @Default(why = "the JDK's")
         Optional<Path> caFile) {
     private static final Pattern WORD = Pattern.compile("[A-Za-z0-9._-]{1,64}");
@@ -56,6 +75,9 @@ public record FleetConfig(
             Optional.empty(),
             Optional.empty(),
             List.of(),
+            Duration.ZERO,
+            0,
+            0,
             Optional.empty());
 
     public FleetConfig {

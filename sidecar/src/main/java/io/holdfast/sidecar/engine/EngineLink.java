@@ -17,9 +17,11 @@ import io.holdfast.core.pin.EngineIdentity;
 import io.holdfast.core.pin.Ledger;
 import io.holdfast.core.pin.PinsView;
 import io.holdfast.embed.cell.CellMember;
+import io.holdfast.embed.cell.SharedEngine;
 import io.holdfast.embed.ledger.FileLedgerStore;
 import io.holdfast.events.BlockNaming;
 import io.holdfast.events.Subscription;
+import io.holdfast.http.DetokenizeRoute;
 import io.holdfast.http.EngineHttp;
 import io.holdfast.http.GuardState;
 import io.holdfast.sidecar.config.ApiError;
@@ -102,7 +104,8 @@ public final class EngineLink implements AutoCloseable {
     private final Optional<EngineLimit> limit;
     private final EngineReleases releases;
 
-    private volatile Optional<CellMember> cell = Optional.empty();
+    private volatile Optional<SharedEngine> shared = Optional.empty();
+    private volatile double warmEnough;
     private volatile CompletionStage<Boolean> pauseWritten = CompletableFuture.completedFuture(false);
 
     private EngineLink(
@@ -611,14 +614,34 @@ public final class EngineLink implements AutoCloseable {
         return emergency.reason().isPresent() ? outOfOffice() : asked.get();
     }
 
-    /** Says which part it takes in a fleet from now on. */
-    public void takesPart(Optional<CellMember> member) {
-        cell = member;
+    /**
+     * Says which part it takes in a fleet from now on.
+     *
+     * @param warm how much of what is hot has to be in an empty cache before the engine is ready
+     */
+    public void takesPart(Optional<SharedEngine> part, double warm) {
+        shared = part;
+        warmEnough = warm;
     }
 
     /** Its part in a fleet; absent where it takes none, or not yet. */
     public Optional<CellMember> cell() {
-        return cell;
+        return shared.map(SharedEngine::member);
+    }
+
+    /** Reason why its cache is not warm enough for users yet; absent where it is, or nobody asks for that. */
+    Optional<String> coldness() {
+        return shared.map(SharedEngine::warming)
+                .filter(warming -> !warming.over() && warming.part() < warmEnough)
+                .map(warming -> "its cache is being filled with what is hot in the fleet: " + warming.storedTokens()
+                        + " of " + warming.plannedTokens() + " tokens are there (" + warming.why() + ")");
+    }
+
+    /** Answers whether the engine makes a text of a token id, and so has it. */
+    public CompletionStage<Boolean> hasToken(long id) {
+        return new DetokenizeRoute(http)
+                .text(List.of((int) id))
+                .thenApply(text -> text.filter(some -> !some.isEmpty()).isPresent());
     }
 
     /** The model that it serves; absent while that is not known. */

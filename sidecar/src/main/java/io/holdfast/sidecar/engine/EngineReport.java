@@ -63,6 +63,7 @@ public final class EngineReport {
                 .ifPresent(reasons::add);
         binding.engine().flatMap(strays::of).ifPresent(reasons::add);
         store.unwritable().ifPresent(reasons::add);
+        link.coldness().ifPresent(reasons::add);
         PinsView pins = link.pins();
         if (pins.leftovers() > 0) {
             reasons.add(pins.leftovers() + " pins of an earlier run are not released yet");

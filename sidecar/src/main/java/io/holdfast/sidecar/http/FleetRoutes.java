@@ -17,6 +17,7 @@ import io.vertx.ext.web.RoutingContext;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.stream.Collectors;
 
 /** The API's routes about the fleet: what is known of it, what it is to hold, and tokens for its other sidecars. */
@@ -163,37 +164,47 @@ final class FleetRoutes implements HttpApi.Routes {
         return meant.getFirst();
     }
 
-    /** Answers another sidecar, which has the act token, with the tokens of a hold that was taken here. */
+    /** Answers another sidecar, which has the act token, with the tokens of a hold that was taken here or a hot prefix. */
     private void tokens(RoutingContext context) {
         HttpApi.requireJson(context.request());
         shared();
         api.body(context)
-                .onSuccess(body -> api.work(() -> asked(body.bytes()))
+                .onSuccess(body -> api.work(() -> found(asked(body.bytes())))
                         .onComplete(done -> body.close())
-                        .onSuccess(id -> shared().tokens(id)
-                                .ifPresentOrElse(
-                                        tokens -> api.show(
-                                                context,
-                                                () -> new JsonObject()
-                                                        .put(
-                                                                "tokens",
-                                                                new JsonArray(Arrays.stream(tokens)
-                                                                        .mapToObj(Integer::toUnsignedLong)
-                                                                        .toList()))),
-                                        () -> context.fail(new ApiError(
-                                                404, "This sidecar did not take that hold, or it is over."))))
+                        .onSuccess(tokens -> api.show(
+                                context,
+                                () -> new JsonObject()
+                                        .put(
+                                                "tokens",
+                                                new JsonArray(Arrays.stream(tokens)
+                                                        .mapToObj(Integer::toUnsignedLong)
+                                                        .toList()))))
                         .onFailure(context::fail))
                 .onFailure(context::fail);
     }
 
-    private static String asked(byte[] bytes) {
-        String[] id = {""};
+    /** What tokens are asked for: a hold's, or those of a prefix by its name. */
+    private record Asked(String hold, OptionalLong name) {}
+
+    private int[] found(Asked asked) {
+        Cells known = shared();
+        return (asked.name().isPresent() ? known.tokens(asked.name().getAsLong()) : known.tokens(asked.hold()))
+                .orElseThrow(
+                        () -> new ApiError(404, "This sidecar has no tokens of that hold or prefix, or not any more."));
+    }
+
+    private static Asked asked(byte[] bytes) {
+        Asked[] asked = {new Asked("", OptionalLong.empty())};
         PrefixFields.each(bytes, "{\"hold\":\"0123456789abcdef\"}", (field, json) -> {
-            if (!field.equals("hold") || json.currentToken() != JsonToken.VALUE_STRING) {
-                throw badRequest("The body names no hold; send {\"hold\":\"0123456789abcdef\"}.");
+            String text = json.currentToken() == JsonToken.VALUE_STRING ? json.getText() : "";
+            if (!text.matches(ID) || !(field.equals("hold") || field.equals("name"))) {
+                throw badRequest("The body names neither a hold nor a prefix; send"
+                        + " {\"hold\":\"0123456789abcdef\"}, or a name in its place.");
             }
-            id[0] = json.getText();
+            asked[0] = field.equals("hold")
+                    ? new Asked(text, OptionalLong.empty())
+                    : new Asked("", OptionalLong.of(Long.parseUnsignedLong(text, 16)));
         });
-        return id[0];
+        return asked[0];
     }
 }

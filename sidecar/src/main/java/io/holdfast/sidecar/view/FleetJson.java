@@ -7,6 +7,7 @@ import io.holdfast.embed.cell.CellView;
 import io.holdfast.embed.cell.FleetHold;
 import io.holdfast.embed.cell.FleetHoldView;
 import io.holdfast.embed.cell.HeldCopy;
+import io.holdfast.embed.cell.WarmingView;
 import io.holdfast.sidecar.cell.Cells;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -149,6 +150,15 @@ public final class FleetJson {
                 .put("bytesRead", counters.bytesIn())
                 .put("bytesWritten", counters.bytesOut())
                 .put("lastRoundSeconds", rounded(counters.lastRoundSeconds()));
+        WarmingView warming = part.engine().warming();
+        json.put(
+                "warming",
+                new JsonObject()
+                        .put("over", warming.over())
+                        .put("prefixes", warming.prefixes())
+                        .put("storedTokens", warming.storedTokens())
+                        .put("plannedTokens", warming.plannedTokens())
+                        .put("says", warming.why()));
         counters.sinceGoodSeconds().ifPresent(seconds -> json.put("lastGoodRoundSecondsAgo", rounded(seconds)));
         return json;
     }

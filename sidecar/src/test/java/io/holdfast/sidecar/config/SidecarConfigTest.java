@@ -311,7 +311,7 @@ class SidecarConfigTest {
     void topLevelText_isAFault() {
         assertThatThrownBy(() -> SidecarConfig.parse("hello", "f"))
                 .hasMessage("f: is the text 'hello'; write a mapping with the keys devices, discovery, engines,"
-                        + " listen, snapshotSeconds, stateDirectory.");
+                        + " fleet, listen, snapshotSeconds, stateDirectory.");
     }
 
     @Test
