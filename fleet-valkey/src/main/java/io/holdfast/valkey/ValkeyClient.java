@@ -1,5 +1,6 @@
 package io.holdfast.valkey;
 
+import io.lettuce.core.AbstractRedisClient;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.MaintNotificationsConfig;
 import io.lettuce.core.RedisClient;
@@ -72,10 +73,10 @@ final class ValkeyClient implements AutoCloseable {
                 yield client.connectAsync(CODEC, uris().getFirst())
                         .toCompletableFuture()
                         .<ValkeyLink.Wire>thenApply(
-                                connection -> new ValkeyLink.OneServer(connection, client::shutdownAsync))
+                                connection -> new ValkeyLink.OneServer(connection, () -> end(client)))
                         .whenComplete((wire, failure) -> {
                             if (failure != null) {
-                                client.shutdownAsync();
+                                end(client);
                             }
                         });
             }
@@ -84,18 +85,24 @@ final class ValkeyClient implements AutoCloseable {
                 client.setOptions(clustered());
                 yield client.refreshPartitionsAsync()
                         .thenCompose(known -> client.connectAsync(CODEC))
-                        .<ValkeyLink.Wire>thenApply(
-                                connection -> new ValkeyLink.Cluster(connection, client::shutdownAsync))
+                        .<ValkeyLink.Wire>thenApply(connection -> new ValkeyLink.Cluster(connection, () -> end(client)))
                         .whenComplete((wire, failure) -> {
                             if (failure != null) {
-                                client.shutdownAsync();
+                                end(client);
                             }
                         });
             }
         };
     }
 
+    /** Ends what one connection had; nobody waits for it, and its threads are shared. */
+    @SuppressWarnings("FutureReturnValueIgnored")
+    private static void end(AbstractRedisClient client) {
+        client.shutdownAsync();
+    }
+
     @Override
+    @SuppressWarnings("FutureReturnValueIgnored") // Threads of a process that ends are nobody's trouble.
     public synchronized void close() {
         closed = true;
         resources.ifPresent(made -> made.shutdown(0, 1, TimeUnit.SECONDS));
