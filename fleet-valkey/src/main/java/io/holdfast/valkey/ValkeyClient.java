@@ -95,12 +95,17 @@ final class ValkeyClient implements AutoCloseable {
         };
     }
 
-    /** Ends a client when the last of its timers has run: one that finds its threads gone complains in the log. */
+    /**
+     * Ends what one connection had, when the last of its timers has run: one that finds its threads gone complains in the
+     * log. Nobody waits for it.
+     */
+    @SuppressWarnings("FutureReturnValueIgnored")
     private static void end(AbstractRedisClient client) {
         client.shutdownAsync(CONNECTING.toSeconds() + 1, 2 * CONNECTING.toSeconds(), TimeUnit.SECONDS);
     }
 
     @Override
+    @SuppressWarnings("FutureReturnValueIgnored") // Threads of a process that ends are nobody's trouble.
     public synchronized void close() {
         closed = true;
         resources.ifPresent(made -> made.shutdown(0, 1, TimeUnit.SECONDS));

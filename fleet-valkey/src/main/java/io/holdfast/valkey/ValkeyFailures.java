@@ -116,8 +116,11 @@ record ValkeyFailures(String where, Optional<String> login, Duration timeout) {
 
     private static Throwable unwrapped(Throwable failure) {
         Throwable cause = failure;
-        while ((cause instanceof CompletionException || cause instanceof ExecutionException)
-                && cause.getCause() instanceof Throwable inner) {
+        while (cause instanceof CompletionException || cause instanceof ExecutionException) {
+            Throwable inner = cause.getCause();
+            if (inner == null) {
+                return cause;
+            }
             cause = inner;
         }
         return cause;

@@ -356,6 +356,7 @@ public final class ValkeyFleetStore implements FleetStore {
     }
 
     /** Works with the connection once there is one, and gives it up where it turns out to be of no use. */
+    @SuppressWarnings("FutureReturnValueIgnored") // The answer says how it ended.
     private <T> CompletionStage<T> work(Function<ValkeyLink.Wire, CompletionStage<T>> work) {
         CompletableFuture<T> answer = new CompletableFuture<>();
         if (calls.incrementAndGet() > MOST_CALLS) {

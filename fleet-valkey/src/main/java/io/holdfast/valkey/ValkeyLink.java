@@ -23,6 +23,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** One connection at a time, which is opened in the background, and anew after whatever was no answer. */
+@SuppressWarnings("FutureReturnValueIgnored") // Each ends in what it completes.
 final class ValkeyLink implements AutoCloseable {
     /*
      * The client library would reconnect by itself, and that is off: it stays on a connection whose other end is gone
@@ -41,6 +42,8 @@ final class ValkeyLink implements AutoCloseable {
 
     private static final Duration SHORTEST_PAUSE = Duration.ofMillis(50);
     private static final Duration LONGEST_PAUSE = Duration.ofSeconds(5);
+    /** Attempts after which a pause grows no more. */
+    private static final long LONGEST_GROWTH = 16;
     /** Beyond the time that the client library gives an attempt, should it forget one. */
     private static final Duration LONGEST_ATTEMPT = Duration.ofSeconds(30);
 
@@ -52,7 +55,7 @@ final class ValkeyLink implements AutoCloseable {
 
     private final Object lock = new Object();
     private CompletableFuture<Wire> current = new CompletableFuture<>();
-    private Optional<String> trouble = Optional.empty();
+    private Optional<FleetStoreException> trouble = Optional.empty();
     private long attempts;
     private boolean closed;
 
@@ -146,15 +149,19 @@ final class ValkeyLink implements AutoCloseable {
 
     /** Notes that this connection is of no use any more. */
     void lost(Wire wire, Throwable why) {
+        FleetStoreException sentence = failures.sentence(why);
         CompletableFuture<Wire> next = new CompletableFuture<>();
         synchronized (lock) {
-            if (closed || !current.isDone() || current.isCompletedExceptionally() || current.join() != wire) {
+            if (closed
+                    || !current.isDone()
+                    || current.isCompletedExceptionally()
+                    || !current.join().equals(wire)) {
                 return;
             }
             current = next;
-            trouble = Optional.of(failures.sentence(why).getMessage());
+            trouble = Optional.of(sentence);
         }
-        LOG.warn("{}", failures.sentence(why).getMessage());
+        LOG.warn("{}", sentence.getMessage());
         wire.close();
         attempt(next);
     }
@@ -164,7 +171,7 @@ final class ValkeyLink implements AutoCloseable {
         synchronized (lock) {
             return trouble.isEmpty() && !current.isDone()
                     ? Optional.of(failures.where() + " has not been connected to yet.")
-                    : trouble;
+                    : trouble.map(FleetStoreException::getMessage);
         }
     }
 
@@ -232,16 +239,18 @@ final class ValkeyLink implements AutoCloseable {
     private void failed(Throwable failure) {
         FleetStoreException sentence = failures.sentence(failure);
         Duration pause;
+        boolean first;
         synchronized (lock) {
             if (closed) {
                 return;
             }
-            trouble = Optional.of(sentence.getMessage());
+            trouble = Optional.of(sentence);
             current = CompletableFuture.failedFuture(sentence);
             attempts++;
-            pause = pauses.createDelay(attempts);
+            first = attempts == 1;
+            pause = pauses.createDelay(Math.min(attempts, LONGEST_GROWTH));
         }
-        if (attempts == 1) {
+        if (first) {
             LOG.warn("{}", sentence.getMessage());
         }
         try {
