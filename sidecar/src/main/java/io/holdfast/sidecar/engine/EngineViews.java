@@ -111,12 +111,11 @@ public final class EngineViews {
     CompletableFuture<Void> last() {
         CompletableFuture<Void> done = new CompletableFuture<>();
         thread.execute(loop -> {
-            CompletableFuture<Void> before = writing;
             thread.attempt(
                     controller,
                     "its view could not be copied",
-                    () -> writing = before.thenCombine(write(events.subscriptions()), (one, two) -> two));
-            writing.whenComplete((nothing, failure) -> done.complete(null));
+                    () -> writing = CompletableFuture.allOf(writing, write(events.subscriptions())));
+            CompletableFuture<Void> _ = writing.whenComplete((nothing, failure) -> done.complete(null));
         });
         return done;
     }
