@@ -13,9 +13,14 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -183,7 +188,31 @@ class FleetOfSidecarsTest {
                 JsonObject engine =
                         fresh.client.http.get("/api/v1/engines/main").json();
                 assertThat(engine.encode()).as("it teaches nothing").contains("\"visibleRequests\":0");
+                String id = asked(old, 2);
+                old.hold(id, "both hold it", hold -> FleetApiTest.states(hold).equals(List.of("held", "held")));
+                hasNothingOf(FleetApiTest.SYSTEM, valkey);
             }
+        }
+    }
+
+    /** Three tokens in a row in any usual writing would be a part of the prompt. */
+    private static void hasNothingOf(int[] prompt, LocalValkey valkey) {
+        String keys = valkey.ask("KEYS", "*");
+        List<String> each = Arrays.asList(keys.substring(1, keys.length() - 1).split(", "));
+        assertThat(each).hasSizeGreaterThan(5).allMatch(key -> key.startsWith("{hf:"));
+        String all = each.stream().map(key -> key + valkey.ask("GET", key)).collect(Collectors.joining());
+        for (int at = 0; at + 3 <= prompt.length; at += 3) {
+            ByteBuffer big = ByteBuffer.allocate(12);
+            ByteBuffer little = ByteBuffer.allocate(12).order(ByteOrder.LITTLE_ENDIAN);
+            for (int token : Arrays.copyOfRange(prompt, at, at + 3)) {
+                big.putInt(token);
+                little.putInt(token);
+            }
+            assertThat(all)
+                    .doesNotContain(new String(big.array(), StandardCharsets.ISO_8859_1))
+                    .doesNotContain(new String(little.array(), StandardCharsets.ISO_8859_1))
+                    .doesNotContain(prompt[at] + "," + prompt[at + 1])
+                    .doesNotContain(prompt[at] + ", " + prompt[at + 1]);
         }
     }
 
