@@ -37,6 +37,7 @@ class FleetOfSidecarsTest {
     private final class Node implements AutoCloseable {
         final Emulator emulator = Emulator.start(vertx, TestBed.fast().withVariant(Variant.PIN_GPU));
         final EngineClient engine = new EngineClient(emulator.uri());
+        final int port = LocalValkey.freePort();
         final Sidecar sidecar;
         final SidecarClient client;
 
@@ -46,7 +47,6 @@ class FleetOfSidecarsTest {
         }
 
         Node(String name, String store, String peers, String keys, String fleet) {
-            int port = LocalValkey.freePort();
             SidecarConfig config = SidecarConfig.parse(
                     """
                     listen: {port: %d}
@@ -60,6 +60,10 @@ class FleetOfSidecarsTest {
             Seams seams = Seams.none().withClock(new FastClock(PACE)::nanos).withPace(PACE);
             sidecar = Sidecar.start(vertx, config, new PrometheusMeterRegistry(PrometheusConfig.DEFAULT), seams);
             client = new SidecarClient(sidecar.uri());
+        }
+
+        String peer() {
+            return "127.0.0.1:" + port;
         }
 
         JsonObject seen(String what, Predicate<JsonObject> when) {
@@ -100,7 +104,7 @@ class FleetOfSidecarsTest {
     void hold_isPulledByEverySidecar_whichAsksThePeerForTokens_andOutlivesTheStore() {
         try (LocalValkey valkey = LocalValkey.start(state.resolve("valkey"));
                 Node a = new Node("a", valkey.address(), "127.0.0.1");
-                Node b = new Node("b", valkey.address(), "127.0.0.1")) {
+                Node b = new Node("b", valkey.address(), a.peer())) {
             a.seen("both are seen", cell -> engines(cell) == 2);
             b.seen("both are seen", cell -> engines(cell) == 2);
             String id = asked(a, "all");
@@ -144,7 +148,7 @@ class FleetOfSidecarsTest {
                 + EngineClient.array(FleetApiTest.SYSTEM).encode() + "}}";
         try (LocalValkey valkey = LocalValkey.start(state.resolve("valkey"));
                 Node a = new Node("a", valkey.address(), "127.0.0.1", declared, "");
-                Node b = new Node("b", valkey.address(), "127.0.0.1", declared, "")) {
+                Node b = new Node("b", valkey.address(), a.peer(), declared, "")) {
             FleetApiTest.meet(a.client, "main", a.engine);
             FleetApiTest.meet(b.client, "main", b.engine);
             for (Node node : List.of(a, b)) {
@@ -170,7 +174,7 @@ class FleetOfSidecarsTest {
             old.seen(
                     "it tells what is hot",
                     cell -> !cell.getJsonArray("prefixes", new JsonArray()).isEmpty());
-            try (Node fresh = new Node("b", valkey.address(), "127.0.0.1", "", ", readyWhenWarm: 0.8")) {
+            try (Node fresh = new Node("b", valkey.address(), old.peer(), "", ", readyWhenWarm: 0.8")) {
                 JsonObject warmed = fresh.seen(
                                 "its cache is filled",
                                 cell -> cell.getJsonArray("here", new JsonArray()).stream()
