@@ -6,6 +6,8 @@ import java.io.IOException;
 import java.net.URLEncoder;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -15,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
@@ -23,7 +26,9 @@ import java.util.concurrent.Executor;
  * Views in files of one directory, one for each cache, which the embedder writes now and then and a later process takes
  * over.
  *
- * <p>A file is replaced as a whole; a crash leaves what was there before, or all of the new.
+ * <p>A file is replaced as a whole; a crash leaves what was there before, or all of the new. Processes that follow the same
+ * engines may share the directory: whoever has a view to write while another writes one of the same cache leaves it to that
+ * one, since both are exact.
  */
 public final class FileViewSource implements ViewSource {
     /** More than the largest view has. */
@@ -33,7 +38,7 @@ public final class FileViewSource implements ViewSource {
     private final Executor executor;
     private final Map<Path, StreamPosition> written = new ConcurrentHashMap<>();
 
-    /** Creates the source over a directory that is there; the executor reads, where that may wait. */
+    /** Creates the source over a directory that is there; the executor reads and writes, where that may wait. */
     public FileViewSource(Path directory, Executor executor) {
         this.directory = directory;
         this.executor = executor;
@@ -56,12 +61,39 @@ public final class FileViewSource implements ViewSource {
     }
 
     /**
+     * Writes what is known of all engines of a fleet, as {@link #keep(String, List)} does; to be called now and then,
+     * and before the end while a thread still works for the fleet. Any thread may.
+     *
+     * @return answered when all are on the disk; fails with one sentence where one of them is not
+     */
+    public CompletionStage<Void> keep(Fleet fleet) {
+        CompletionStage<Void> all = CompletableFuture.completedFuture(null);
+        for (Engine engine : fleet.engines()) {
+            CompletionStage<Void> one = engine.snapshot()
+                    .thenAcceptAsync(
+                            views -> {
+                                try {
+                                    keep(engine.id(), views);
+                                } catch (IOException e) {
+                                    throw new CompletionException(
+                                            "The view of engine " + engine.id() + " cannot be written to " + directory
+                                                    + " (" + e + "); mend the directory or name another one.",
+                                            e);
+                                }
+                            },
+                            executor);
+            all = all.thenCombine(one, (before, now) -> now);
+        }
+        return all;
+    }
+
+    /**
      * Writes what {@link Engine#snapshot} answered, where it is another than was written last; what is not certain now
-     * leaves what was written. One thread at a time.
+     * leaves what was written.
      *
      * @throws IOException when it is not on the disk; then what was there before still is
      */
-    public void keep(String engineId, List<Optional<ViewSnapshot>> views) throws IOException {
+    public synchronized void keep(String engineId, List<Optional<ViewSnapshot>> views) throws IOException {
         for (int rank = 0; rank < views.size(); rank++) {
             if (views.get(rank).isPresent()) {
                 keep(file(engineId, rank), views.get(rank).get());
@@ -73,17 +105,31 @@ public final class FileViewSource implements ViewSource {
         if (view.position().equals(written.get(file))) {
             return;
         }
+        try (FileChannel mine = FileChannel.open(
+                        file.resolveSibling(file.getFileName() + ".lock"),
+                        StandardOpenOption.CREATE,
+                        StandardOpenOption.WRITE);
+                FileLock lock = mine.tryLock()) {
+            if (lock != null) {
+                replace(file, view.encode());
+                written.put(file, view.position());
+            }
+        } catch (OverlappingFileLockException e) {
+            // Another source of this process writes it.
+        }
+    }
+
+    private static void replace(Path file, byte[] view) throws IOException {
         Path next = file.resolveSibling(file.getFileName() + ".next");
         try (FileChannel channel = FileChannel.open(
                 next, StandardOpenOption.CREATE, StandardOpenOption.TRUNCATE_EXISTING, StandardOpenOption.WRITE)) {
-            ByteBuffer bytes = ByteBuffer.wrap(view.encode());
+            ByteBuffer bytes = ByteBuffer.wrap(view);
             while (bytes.hasRemaining()) {
                 channel.write(bytes);
             }
             channel.force(true);
         }
         Files.move(next, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
-        written.put(file, view.position());
     }
 
     private Path file(String engineId, int rank) {

@@ -8,6 +8,11 @@ import io.holdfast.embed.Engine;
 import io.holdfast.embed.EngineOptions;
 import io.holdfast.embed.Fleet;
 import io.holdfast.embed.Holding;
+import io.holdfast.embed.SharedFleet;
+import io.holdfast.embed.cell.Cell;
+import io.holdfast.embed.cell.FleetHold;
+import io.holdfast.embed.cell.FleetStore;
+import io.holdfast.embed.cell.MemoryFleetStore;
 import io.holdfast.embed.ledger.FileLedgerStore;
 import io.holdfast.examples.router.PrefixRouter.Target;
 import io.holdfast.http.EngineHttp;
@@ -48,16 +53,24 @@ public final class HoldingRouter implements AutoCloseable {
     private final ScheduledExecutorService timer;
     private final List<Wiring> wirings = new CopyOnWriteArrayList<>();
     private final List<int[]> kept = new CopyOnWriteArrayList<>();
+    private final SharedFleet shared;
+    private final ScheduledFuture<?> sharing;
 
     /**
+     * @param model what the engines serve
      * @param state the directory of the ledgers, one for each engine
      * @param timer acts on engines and asks for their numbers; its owner ends it
      */
-    public HoldingRouter(Fleet fleet, Path state, ScheduledExecutorService timer) {
+    public HoldingRouter(Fleet fleet, String model, Path state, ScheduledExecutorService timer) {
         this.fleet = fleet;
         this.router = new PrefixRouter(fleet);
         this.state = state;
         this.timer = timer;
+        // For routers in several processes fleet-valkey's ValkeyFleetStore, and a name for each of them.
+        FleetStore store = new MemoryFleetStore(System::nanoTime);
+        Cell cell = new Cell(model, fleet.blockTokens(), "");
+        shared = new SharedFleet(fleet, store, cell, "router", new SplittableRandom());
+        sharing = timer.scheduleWithFixedDelay(shared::poll, 0, 1, TimeUnit.SECONDS);
     }
 
     public Target add(String id, URI url, String events) throws IOException {
@@ -70,8 +83,10 @@ public final class HoldingRouter implements AutoCloseable {
                         new PinBlocksBackend(http, timer),
                         new KeepWarmBackend(new GenerateSender(http), () -> PrefixCaching.ask(http, timer))),
                 System::nanoTime);
-        Target target = router.add(
-                url, EngineOptions.sglang(id).withEvents(events).withHolding(Holding.of(backend, ledger, timer)));
+        // With a sender, an engine that is chosen for a copy need not wait for a prompt.
+        Holding holding = Holding.of(backend, ledger, timer).withSender(new GenerateSender(http));
+        Target target =
+                router.add(url, EngineOptions.sglang(id).withEvents(events).withHolding(holding));
         SglangReadings numbers = new SglangReadings(http);
         ScheduledFuture<?> asking = timer.scheduleWithFixedDelay(
                 () -> numbers.read(System.nanoTime()).thenAccept(target.engine()::readings),
@@ -85,6 +100,11 @@ public final class HoldingRouter implements AutoCloseable {
     /** Prompts that begin so have it kept for them, from the first of them on. */
     public void keep(int[] prefix) {
         kept.add(prefix.clone());
+    }
+
+    /** So many engines keep this, whoever is sent prompts; to be asked again within the lease. Empty before any takes part. */
+    public Optional<FleetHold> keep(int[] prefix, int copies) {
+        return shared.hold("router", prefix, copies, LEASE.length());
     }
 
     /** The engine with the longest prefix of these tokens, which will keep what is to be kept of them. */
@@ -113,6 +133,8 @@ public final class HoldingRouter implements AutoCloseable {
     /** Lets go of everything, as far as engines answer; the fleet's runner must be running still, and is its owner's to end. */
     @Override
     public void close() throws IOException {
+        sharing.cancel(false);
+        shared.close();
         fleet.letGo()
                 .toCompletableFuture()
                 .completeOnTimeout(new Released(0, 0), PATIENCE.toSeconds(), TimeUnit.SECONDS)

@@ -18,6 +18,8 @@ public final class PrefixRouter {
 
     private final Fleet fleet;
     private final List<Target> leastRecentFirst = new ArrayList<>();
+    private int decisions;
+    private int blind;
 
     public PrefixRouter(Fleet fleet) {
         this.fleet = fleet;
@@ -35,8 +37,11 @@ public final class PrefixRouter {
 
     /** The engine with the longest prefix of these tokens; among equals the least recently chosen. */
     public Target choose(int[] tokens) {
+        boolean known = knowsAll();
         PrefixMatch held = fleet.match(tokens);
         synchronized (this) {
+            decisions++;
+            blind += known ? 0 : 1;
             Target best = leastRecentFirst.getFirst();
             for (Target each : leastRecentFirst) {
                 best = held.tokens(each.engine) > held.tokens(best.engine) ? each : best;
@@ -50,5 +55,14 @@ public final class PrefixRouter {
     /** How many of these tokens, from the first on, the engine has said that it holds on the GPU or in host memory. */
     public int cachedTokens(Target target, int[] tokens) {
         return fleet.match(tokens).tokens(target.engine);
+    }
+
+    /** Says whether it is certain what each engine has; a decision made while it is not is a blind one. */
+    public boolean knowsAll() {
+        return fleet.engines().stream().allMatch(Engine::certain);
+    }
+
+    public synchronized String summary() {
+        return blind + " of " + decisions + " decisions were blind.";
     }
 }

@@ -12,7 +12,6 @@ import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.hold.Lease;
 import io.holdfast.core.hold.Released;
 import io.holdfast.core.index.StoredBlocks;
-import io.holdfast.core.index.ViewSnapshot;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.embed.Engine;
@@ -26,7 +25,6 @@ import io.holdfast.embed.ledger.FileLedgerStore;
 import io.holdfast.events.EventSource;
 import io.holdfast.events.SglangBlockNames;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -175,21 +173,13 @@ class EmbeddingPageTest {
         Engine one = fleet.add(EngineOptions.sglang("one")
                 .withEvents(EventSource.of("tcp://10.0.0.7:5557", "").withReplay("tcp://10.0.0.7:5558"))
                 .withViews(views));
-        // Each minute, and before the end:
-        CompletionStage<Void> kept = one.snapshot().thenAcceptAsync(now -> keep(views, "one", now), executor);
+        // Every few seconds, and before the end while a thread works for the fleet:
+        CompletionStage<Void> kept = views.keep(fleet);
         fleet.close();
         assertThat(kept.toCompletableFuture().completeOnTimeout(null, 60, TimeUnit.SECONDS))
                 .succeedsWithin(Duration.ofSeconds(61));
         executor.shutdownNow();
         assertThat(directory).isEmptyDirectory();
-    }
-
-    private static void keep(FileViewSource views, String id, List<Optional<ViewSnapshot>> now) {
-        try {
-            views.keep(id, now);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
     }
 
     /** A loop that belongs to somebody else, such as an Agrona agent. */

@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.core.EngineView;
 import io.holdfast.core.hold.HoldState;
+import io.holdfast.core.hold.HoldView;
+import io.holdfast.embed.cell.FleetHold;
 import io.holdfast.emulator.EmulatorSettings;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -80,7 +82,7 @@ class HoldingRouterTest {
         long held;
         ScheduledExecutorService timer = Executors.newScheduledThreadPool(2);
         try (TwoEngines two = new TwoEngines(HoldingRouterTest::stock);
-                HoldingRouter router = new HoldingRouter(two.fleet, state, timer)) {
+                HoldingRouter router = new HoldingRouter(two.fleet, "model", state, timer)) {
             two.routedBy((engine, number) -> router.add("engine-" + number, engine.uri(), engine.eventsEndpoint()));
             Traffic traffic = Traffic.of(seed);
             traffic.systems().forEach(router::keep);
@@ -106,7 +108,7 @@ class HoldingRouterTest {
     void close_letsGoOfEverything() throws IOException {
         ScheduledExecutorService timer = Executors.newScheduledThreadPool(2);
         try (TwoEngines two = new TwoEngines(HoldingRouterTest::stock)) {
-            HoldingRouter router = new HoldingRouter(two.fleet, state, timer);
+            HoldingRouter router = new HoldingRouter(two.fleet, "model", state, timer);
             two.routedBy((engine, number) -> router.add("engine-" + number, engine.uri(), engine.eventsEndpoint()));
             int[] system = Traffic.tokens(new Random(3), SYSTEM);
             router.keep(system);
@@ -125,11 +127,35 @@ class HoldingRouterTest {
         }
     }
 
-    private static long held(TwoEngines two) {
-        return views(two)
-                .flatMap(view -> view.holds().stream())
+    @Test
+    void keep_copies_bothEnginesOfOneProcessGetIt() throws IOException {
+        ScheduledExecutorService timer = Executors.newScheduledThreadPool(2);
+        try (TwoEngines two = new TwoEngines(HoldingRouterTest::stock);
+                HoldingRouter router = new HoldingRouter(two.fleet, "model", state, timer)) {
+            two.routedBy((engine, number) -> router.add("engine-" + number, engine.uri(), engine.eventsEndpoint()));
+            int[] system = Traffic.tokens(new Random(4), SYSTEM);
+
+            Eventually.see(
+                    "an engine takes part",
+                    () -> router.keep(system, FleetHold.ALL).isPresent());
+            Eventually.see("each engine holds it", () -> views(two).allMatch(view -> held(view) == 1));
+
+            assertThat(views(two).flatMap(view -> view.holds().stream()))
+                    .extracting(HoldView::heldTokens)
+                    .containsExactly((long) SYSTEM, (long) SYSTEM);
+        } finally {
+            timer.shutdownNow();
+        }
+    }
+
+    private static long held(EngineView view) {
+        return view.holds().stream()
                 .filter(hold -> hold.state() == HoldState.HELD)
                 .count();
+    }
+
+    private static long held(TwoEngines two) {
+        return views(two).mapToLong(HoldingRouterTest::held).sum();
     }
 
     private static Stream<EngineView> views(TwoEngines two) {

@@ -4,11 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIOException;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.holdfast.embed.Fleet;
+import io.holdfast.events.Subscription;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -23,8 +26,8 @@ class MainTest {
     void arguments_notOfTheRightNumberOrKind_areToldHowToBe(String line) {
         assertThatIllegalArgumentException()
                 .isThrownBy(() -> arguments(line))
-                .withMessage("Give the tokens of a block, then of each engine: sglang or vllm, its URL, its events"
-                        + " endpoint.");
+                .withMessage("Give --views DIRECTORY or nothing, the tokens of a block, then of each engine: sglang or"
+                        + " vllm, its URL, its events endpoint, which a comma and its replay endpoint may follow.");
     }
 
     @ParameterizedTest
@@ -57,6 +60,18 @@ class MainTest {
     }
 
     @Test
+    void engine_withAReplayEndpoint_isAskedForItsPast() {
+        PrefixRouter router = arguments("16 sglang " + URL + " " + EVENTS + ",tcp://127.0.0.1:5558");
+
+        try (Fleet fleet = router.fleet()) {
+            fleet.doWork();
+            assertThat(fleet.engines().getFirst().subscriptions())
+                    .extracting(Subscription::replayEndpoint)
+                    .containsExactly(Optional.of("tcp://127.0.0.1:5558"));
+        }
+    }
+
+    @Test
     void prompt_ofTokenIds_isRead() {
         assertThat(Main.tokens(" 1 22\t333 ")).containsExactly(1, 22, 333);
     }
@@ -83,6 +98,6 @@ class MainTest {
     }
 
     private static PrefixRouter arguments(String line) {
-        return Main.router(line.split(" ", -1));
+        return Main.router(Optional.empty(), line.split(" ", -1));
     }
 }
