@@ -47,7 +47,7 @@ final class Traffic {
 
     private boolean calm;
     private boolean careful;
-    private final FreshTokens fresh = new FreshTokens();
+    private final FreshTokens fresh;
     /** The last requests, which may come again, or go on, at another rank. */
     private final Deque<int[]> lately = new ArrayDeque<>();
 
@@ -60,7 +60,8 @@ final class Traffic {
             boolean twins,
             boolean shortFirst,
             boolean nested,
-            long end) {
+            long end,
+            FreshTokens fresh) {
         this.engine = engine;
         this.time = time;
         this.random = random;
@@ -69,6 +70,7 @@ final class Traffic {
         this.twins = twins;
         this.shortFirst = shortFirst;
         this.end = end;
+        this.fresh = fresh;
         this.pause = random.nextLong(100, 500) * Timeline.MILLI;
         int page = engine.page();
         int most = Math.max(2, engine.settings.contextTokens() * 2 / 3 / page);
@@ -87,7 +89,8 @@ final class Traffic {
         }
     }
 
-    private void add(int[] tokens) {
+    /** Takes one more system prompt into use. */
+    void add(int[] tokens) {
         shared.add(new Shared(tokens, engine.names(tokens)));
     }
 
@@ -101,6 +104,11 @@ final class Traffic {
     /** The last blocks of the system prompts. */
     List<Long> ends() {
         return shared.stream().map(one -> one.blocks()[one.blocks().length - 1]).toList();
+    }
+
+    /** One of them, by somebody else's random numbers. */
+    Shared any(SplittableRandom by) {
+        return shared.get(by.nextInt(shared.size()));
     }
 
     Shared any() {
@@ -162,6 +170,14 @@ final class Traffic {
         Generation largest = generation(fresh.take(prompt), engine.settings.maxRequestTokens(), "", listener);
         rank.submit(largest);
         return largest;
+    }
+
+    /** Somebody's text after a system prompt, for an engine that takes any now. */
+    void arrives(int[] before, int more) {
+        int room = engine.settings.maxPromptTokens() - before.length;
+        if (!calm && engine.isUp() && !oracle.stopped(engine) && room > 0) {
+            send(fresh.after(before, Math.min(room, more)), Math.min(4, longestAnswer), "");
+        }
     }
 
     private void next() {
