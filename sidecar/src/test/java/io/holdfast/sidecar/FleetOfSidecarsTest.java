@@ -144,7 +144,7 @@ class FleetOfSidecarsTest {
 
     @Test
     void declaredForTheFleet_isOneHold_whoeverDeclaresIt() {
-        String declared = ", holds: {rules: {copies: '1', tokens: "
+        String declared = ", holds: {rules: {copies: 1, tokens: "
                 + EngineClient.array(FleetApiTest.SYSTEM).encode() + "}}";
         try (LocalValkey valkey = LocalValkey.start(state.resolve("valkey"));
                 Node a = new Node("a", valkey.address(), "127.0.0.1", declared, "");

@@ -166,9 +166,9 @@ public final class Cells implements AutoCloseable {
         CompletionStage<?> _ = CompletableFuture.supplyAsync(hold::source, executor)
                 .thenCompose(part.link().prefixes()::sharedTokens)
                 .thenAccept(tokens -> {
-                    int copies = hold.copies().filter("all"::equals).isPresent()
-                            ? FleetHold.ALL
-                            : Integer.parseInt(hold.copies().orElse("1"));
+                    int copies = hold.copies()
+                            .filter(number -> number != DeclaredHold.ALL)
+                            .orElse(FleetHold.ALL);
                     if (part.engine()
                             .declare(hold.name(), tokens, copies, DECLARED_LEASE)
                             .isEmpty()) {

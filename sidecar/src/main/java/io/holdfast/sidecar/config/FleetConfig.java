@@ -19,12 +19,12 @@ public record FleetConfig(
         @Key("where engines leave what the others should know: none, memory (among the engines of this process) or"
                 + " valkey://host:port, valkeys://… (TLS), valkey-sentinel://host:port,…/name,"
                 + " valkey-cluster://host:port,…")
-        @Unit("none, memory or address")
+        @Unit("address")
         @Default(value = "none", why = "nothing is shared, and nobody is asked")
         String store,
 
         @Key("word that keeps engines of one model apart that are to share nothing")
-        @Unit(value = "word", range = "letters, digits, dots, dashes")
+        @Unit(value = "name", range = "letters, digits, dots, dashes")
         @Default(why = "engines of one model share what is hot")
         Optional<String> namespace,
 
