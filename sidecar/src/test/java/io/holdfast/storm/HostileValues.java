@@ -87,7 +87,7 @@ final class HostileValues {
         List<StormStore.Put> past = store.past();
         if (!past.isEmpty()) {
             StormStore.Put put = any(past);
-            store.puts(put.key(), put.value(), ttl());
+            puts(put.key(), put.value());
         }
     }
 
@@ -97,7 +97,7 @@ final class HostileValues {
             StormStore.Put put = any(past);
             byte[] value = put.value().clone();
             change.accept(value);
-            store.puts(put.key(), value, ttl());
+            puts(put.key(), value);
         }
     }
 
@@ -154,7 +154,15 @@ final class HostileValues {
     }
 
     private void put(String kind, String name, byte[] value) {
-        store.puts(new FleetStore.Key(cell, kind, name), value, ttl());
+        puts(new FleetStore.Key(cell, kind, name), value);
+    }
+
+    private void puts(FleetStore.Key key, byte[] value) {
+        if (random.nextInt(3) == 0) {
+            store.insists(key, value, random.nextLong(30 * Timeline.SECOND));
+        } else {
+            store.puts(key, value, ttl());
+        }
     }
 
     /** The sign of an engine, byte by byte. */

@@ -89,6 +89,9 @@ final class Storm {
     /** An automatic hold waits for a use for up to 12 of the least leases, which are 20 s here. */
     private static final long QUIET = (Math.max(LONGEST_LEASE, 12 * 20) + 170) * Timeline.SECOND;
 
+    /** Of prompts that come from everywhere there are more than room: what waited for it is held in its turn. */
+    private static final long SHARED_QUIET = 12 * 20 * Timeline.SECOND;
+
     private final StormVariant variant;
     private final int ranks;
     private final long seed;
@@ -527,7 +530,7 @@ final class Storm {
         if (variant.soft()) {
             judge.holdOnceMore(holding);
         }
-        time.runUntil(time.now() + QUIET);
+        time.runUntil(time.now() + QUIET + fleet.map(_ -> SHARED_QUIET).orElse(0L));
         if (variant.soft()) {
             judge.atRest();
         }

@@ -327,12 +327,13 @@ final class StormSidecar {
      */
     record FleetClaim(String hold, HoldState state, Duration left) {}
 
-    /** What this engine was asked for by the fleet, and whose lease lasts. */
+    /** What this engine was asked for by the fleet, whose lease lasts and which was not given up. */
     List<FleetClaim> fleetClaims() {
         return controller.view().holds().stream()
                 .flatMap(hold -> hold.claims().stream()
                         .filter(claim -> claim.requester().startsWith(OF_FLEET)
-                                && claim.left().isPositive())
+                                && claim.left().isPositive()
+                                && hold.state() != HoldState.EXPIRING)
                         .map(claim -> new FleetClaim(
                                 claim.requester().substring(OF_FLEET.length()), hold.state(), claim.left())))
                 .toList();

@@ -49,6 +49,7 @@ final class StormStore {
     private final SplittableRandom random;
     private final Deque<Put> past = new ArrayDeque<>();
     private final Map<FleetStore.Key, Lasting> newest = new LinkedHashMap<>();
+    private final Map<FleetStore.Key, Lasting> lies = new LinkedHashMap<>();
     private MemoryFleetStore main;
     private Optional<MemoryFleetStore> otherHalf = Optional.empty();
     private Optional<MemoryFleetStore> frozen = Optional.empty();
@@ -70,6 +71,7 @@ final class StormStore {
     void empty() {
         main = new MemoryFleetStore(time::now);
         newest.clear();
+        lies.clear();
     }
 
     /** From now on these reach another half, which knows what all knew or nothing. */
@@ -86,6 +88,22 @@ final class StormStore {
     /** What was put lately, the oldest first. */
     List<Put> past() {
         return new ArrayList<>(past);
+    }
+
+    /** Answers with this for a while, whatever is put. */
+    void insists(FleetStore.Key key, byte[] value, long nanos) {
+        lies.put(key, new Lasting(value, time.now() + nanos));
+    }
+
+    private Map<String, byte[]> lied(String kind, Map<String, byte[]> listed) {
+        lies.values().removeIf(lie -> lie.end() <= time.now());
+        Map<String, byte[]> answer = new LinkedHashMap<>(listed);
+        lies.forEach((key, lie) -> {
+            if (key.kind().equals(kind)) {
+                answer.put(key.name(), lie.value());
+            }
+        });
+        return answer;
     }
 
     /** Somebody else puts something. */
@@ -199,7 +217,8 @@ final class StormStore {
 
         @Override
         public CompletionStage<Map<String, byte[]>> list(String cell, String kind, int most) {
-            return called(() -> frozen.orElseGet(this::reached).list(cell, kind, most));
+            return called(() ->
+                    frozen.orElseGet(this::reached).list(cell, kind, most).thenApply(listed -> lied(kind, listed)));
         }
 
         @Override

@@ -45,6 +45,9 @@ final class Traffic {
     private final boolean shortFirst;
     private final long end;
 
+    /** How many of the system prompts are this engine's alone. */
+    private final int own;
+
     private boolean calm;
     private boolean careful;
     private final FreshTokens fresh;
@@ -87,6 +90,7 @@ final class Traffic {
                 add(longer);
             }
         }
+        this.own = shared.size();
     }
 
     /** Takes one more system prompt into use. */
@@ -156,7 +160,7 @@ final class Traffic {
             case NIXL_LEASE -> {
                 // All of them, which is more than the guard leaves: what is large has to wait.
                 RequestOptions leased = options.withOrder(new HoldOrder.Lease("user"));
-                shared.forEach(prefix -> engine.ask(prefix.tokens(), leased, _ -> {}, () -> {}));
+                shared.subList(0, own).forEach(prefix -> engine.ask(prefix.tokens(), leased, _ -> {}, () -> {}));
                 return;
             }
         }

@@ -244,9 +244,9 @@ public final class CellMember {
     /** Puts holds, and goes on with the round that they belong to. */
     private void putHolds(Round begun, List<FleetHold> holds) {
         for (FleetHold hold : holds) {
-            Duration ttl = hold.released()
-                    ? Duration.ofNanos(HoldBook.RELEASED_NANOS)
-                    : Duration.ofMillis(Math.clamp(hold.leaseMillis(), 1, FleetStore.LONGEST_TTL.toMillis()));
+            // A hold may last longer than anything stays in a store, but is put again in each round.
+            long millis = Math.clamp(hold.leaseMillis(), 1, FleetStore.LONGEST_TTL.toMillis());
+            Duration ttl = hold.released() ? Duration.ofNanos(HoldBook.RELEASED_NANOS) : Duration.ofMillis(millis);
             put(begun, FleetHold.KIND, hold.keyName(), hold.bytes(cell), ttl);
         }
         if (begun.readsToo || !holds.isEmpty()) {

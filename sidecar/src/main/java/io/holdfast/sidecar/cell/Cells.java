@@ -166,9 +166,8 @@ public final class Cells implements AutoCloseable {
         CompletionStage<?> _ = CompletableFuture.supplyAsync(hold::source, executor)
                 .thenCompose(part.link().prefixes()::sharedTokens)
                 .thenAccept(tokens -> {
-                    int copies = hold.copies()
-                            .filter(number -> number != DeclaredHold.ALL)
-                            .orElse(FleetHold.ALL);
+                    int number = hold.copies().orElse(DeclaredHold.ALL);
+                    int copies = number == DeclaredHold.ALL ? FleetHold.ALL : number;
                     if (part.engine()
                             .declare(hold.name(), tokens, copies, DECLARED_LEASE)
                             .isEmpty()) {

@@ -17,6 +17,7 @@ import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.stream.Stream;
 
 /** Prefix that the configuration asks to hold, by a text, a conversation, tokens, or a file that has a text. */
@@ -45,7 +46,7 @@ public record DeclaredHold(
         @Key("has so many engines of the fleet hold it, or all, in place of this one; fleet.store says by which store")
         @Unit(value = "engines", from = 1, to = 1_000, or = "all")
         @Default(why = "this engine holds it")
-        Optional<Integer> copies) {
+        OptionalInt copies) {
     /** As many copies as there are engines: what the word for it is read as. */
     public static final int ALL = 0;
 
