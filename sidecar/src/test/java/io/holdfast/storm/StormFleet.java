@@ -549,7 +549,10 @@ final class StormFleet {
             if (gone) {
                 nothingIsKnown(life);
             } else if (alone && time.now() - life.born > TWO_PERIODS && !seen.containsAll(all)) {
-                oracle.fail("not back within two periods", life.name + " sees " + seen + " of " + all + ": " + life.engine.member().counters());
+                oracle.fail(
+                        "not back within two periods",
+                        life.name + " sees " + seen + " of " + all + ": "
+                                + life.engine.member().counters());
             }
         }
     }

@@ -217,8 +217,8 @@ final class StormStore {
 
         @Override
         public CompletionStage<Map<String, byte[]>> list(String cell, String kind, int most) {
-            return called(
-                    () -> frozen.orElseGet(this::reached).list(cell, kind, most).thenApply(listed -> lied(kind, listed)));
+            return called(() ->
+                    frozen.orElseGet(this::reached).list(cell, kind, most).thenApply(listed -> lied(kind, listed)));
         }
 
         @Override

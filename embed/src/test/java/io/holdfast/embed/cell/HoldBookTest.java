@@ -20,8 +20,9 @@ class HoldBookTest {
     void ownEnd() {
         assertThat(book.take(MINUTE, 0)).isTrue();
         book.read(List.of(YEAR), SECOND);
-        assertThat(book.toPut(59 * SECOND, false)).singleElement().satisfies(put -> assertThat(put.leaseMillis())
-                .isEqualTo(1_000));
+        assertThat(book.toPut(59 * SECOND, false))
+                .singleElement()
+                .satisfies(put -> assertThat(put.leaseMillis()).isEqualTo(1_000));
         assertThat(book.all(60 * SECOND)).isEmpty();
     }
 
