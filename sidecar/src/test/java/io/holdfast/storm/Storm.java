@@ -86,11 +86,15 @@ final class Storm {
     }
 
     static final int LONGEST_LEASE = 45;
-    /** An automatic hold waits for a use for up to 12 of the least leases, which are 20 s here. */
-    private static final long QUIET = (Math.max(LONGEST_LEASE, 12 * 20) + 170) * Timeline.SECOND;
+    /** Least lease of an automatic hold, which waits for a use for up to 12 of them. */
+    private static final Duration AUTOMATIC_LEASE = Duration.ofSeconds(20);
 
-    /** Of prompts that come from everywhere there are more than room: what waited for it is held in its turn. */
-    private static final long SHARED_QUIET = 12 * 20 * Timeline.SECOND;
+    private static final long QUIET =
+            (Math.max(LONGEST_LEASE, 12 * AUTOMATIC_LEASE.toSeconds()) + 170) * Timeline.SECOND;
+    /** The same with a fleet, whose prompts are more than there is room for: what waited for it is held in its turn. */
+    private static final Duration AUTOMATIC_LEASE_IN_FLEET = Duration.ofSeconds(8);
+
+    private static final long QUIET_IN_FLEET = (2 * 12 * AUTOMATIC_LEASE_IN_FLEET.toSeconds() + 170) * Timeline.SECOND;
 
     private final StormVariant variant;
     private final int ranks;
@@ -224,7 +228,7 @@ final class Storm {
             StormSidecar.Written written = new StormSidecar.Written(
                     Duration.ofMillis(random.nextInt(2, 8) * 100L),
                     !two && random.nextInt(4) == 0 && holding,
-                    Duration.ofSeconds(20),
+                    fleet.isPresent() ? AUTOMATIC_LEASE_IN_FLEET : AUTOMATIC_LEASE,
                     variant.way,
                     longestAnswer,
                     random.nextInt(3) == 0,
@@ -530,7 +534,7 @@ final class Storm {
         if (variant.soft()) {
             judge.holdOnceMore(holding);
         }
-        time.runUntil(time.now() + QUIET + fleet.map(_ -> SHARED_QUIET).orElse(0L));
+        time.runUntil(time.now() + (fleet.isPresent() ? QUIET_IN_FLEET : QUIET));
         if (variant.soft()) {
             judge.atRest();
         }

@@ -141,7 +141,7 @@ final class StormTest {
     @ParameterizedTest
     @CsvSource({"LOST, ALONE", "TOGETHER_APART, ALONE_APART"})
     void fleetThatChangesNothing_decidesAsWithoutOne(StormFleet.Kind kind, StormFleet.Kind without) {
-        for (long seed = 2; seed < (DEEP ? 32 : 4); seed++) {
+        for (long seed = 3; seed < (DEEP ? 33 : 4); seed++) {
             StormDigest with = new StormDigest();
             Storm storm = Storm.of(seed, kind);
             assertThat(storm.run(with).failures()).isEmpty();
