@@ -67,24 +67,22 @@ public final class FileViewSource implements ViewSource {
      * @return answered when all are on the disk; fails with one sentence where one of them is not
      */
     public CompletionStage<Void> keep(Fleet fleet) {
-        CompletionStage<Void> all = CompletableFuture.completedFuture(null);
-        for (Engine engine : fleet.engines()) {
-            CompletionStage<Void> one = engine.snapshot()
-                    .thenAcceptAsync(
-                            views -> {
-                                try {
-                                    keep(engine.id(), views);
-                                } catch (IOException e) {
-                                    throw new CompletionException(
-                                            "The view of engine " + engine.id() + " cannot be written to " + directory
-                                                    + " (" + e + "); mend the directory or name another one.",
-                                            e);
-                                }
-                            },
-                            executor);
-            all = all.thenCombine(one, (before, now) -> now);
+        return CompletableFuture.allOf(fleet.engines().stream()
+                .map(engine -> engine.snapshot()
+                        .thenAcceptAsync(views -> written(engine.id(), views), executor)
+                        .toCompletableFuture())
+                .toArray(CompletableFuture<?>[]::new));
+    }
+
+    private void written(String engineId, List<Optional<ViewSnapshot>> views) {
+        try {
+            keep(engineId, views);
+        } catch (IOException e) {
+            throw new CompletionException(
+                    "The view of engine " + engineId + " cannot be written to " + directory + " (" + e
+                            + "); mend the directory or name another one.",
+                    e);
         }
-        return all;
     }
 
     /**
