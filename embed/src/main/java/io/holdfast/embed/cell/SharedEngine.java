@@ -109,7 +109,7 @@ public final class SharedEngine {
 
         /** Also where an answer never came. */
         boolean isDue(long now) {
-            return due && !asking || now - nextNanos >= 0;
+            return (due && !asking) || now - nextNanos >= 0;
         }
 
         void later(long now, long nanos) {
@@ -434,7 +434,7 @@ public final class SharedEngine {
                                     each -> each.fetched.map(its -> its.length).orElse(0))
                             .sum();
                     kept = copy != null && all + tokens.length <= MOST_TOKENS;
-                    if (kept) {
+                    if (kept && copy != null) {
                         copy.fetched = Optional.of(tokens);
                     }
                 }
