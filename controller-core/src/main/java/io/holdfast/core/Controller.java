@@ -449,15 +449,21 @@ public final class Controller {
      * there, and not at all else. It holds nothing and teaches nothing; the caller bounds how many of these there are.
      *
      * @param prefix with its tokens
-     * @return with the engine's answer; of kind {@link Outcome.Kind#NOT_SENT} with the reason where it was not sent
+     * @return with the engine's answer; of kind {@link Outcome.Kind#NOT_SENT} with the reason where it was not sent now, and
+     *     {@link Outcome.Kind#MISSING} where none is sent at all: in a pause, on a dry run, or without a way to send
      */
     public CompletionStage<Outcome> warm(HoldRequest prefix) {
         return ask(answer -> {
-            Optional<String> hindrance = steering.paused()
+            Optional<String> never = steering.paused()
                     .or(() -> steering.dryRun() ? Optional.of(Steering.DRY) : Optional.empty())
-                    .or(() -> priming.hindrance(prefix, events.tokens().largest(), newest.asTold()));
-            if (hindrance.isPresent()) {
-                holds.complete(answer, new Outcome(Outcome.Kind.NOT_SENT, hindrance.get()));
+                    .or(() -> own.sends()
+                            ? Optional.empty()
+                            : Optional.of("the sidecar sends no requests of its own to this engine"));
+            Optional<String> now = priming.hindrance(prefix, events.tokens().largest(), newest.asTold(), nowNanos);
+            if (never.isPresent()) {
+                holds.complete(answer, new Outcome(Outcome.Kind.MISSING, never.get()));
+            } else if (now.isPresent()) {
+                holds.complete(answer, new Outcome(Outcome.Kind.NOT_SENT, now.get()));
             } else {
                 own.warm(prefix, outcome -> holds.complete(answer, outcome));
             }

@@ -2,6 +2,7 @@ package io.holdfast.core;
 
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
+import java.util.Optional;
 
 /** Newest numbers of the engine, as far as they agree with what its events told. */
 final class NewestReadings {
@@ -9,6 +10,8 @@ final class NewestReadings {
     private EngineReadings newest = EngineReadings.unknown("the engine was not asked yet");
     private double requests;
     private double prompts;
+    /** When the newest counters were read. */
+    private Optional<Long> lookedAt = Optional.empty();
 
     NewestReadings(EngineObservers observers) {
         this.observers = observers;
@@ -18,14 +21,33 @@ final class NewestReadings {
         newest = readings;
     }
 
-    /** Returns true if the engine's counters fell since they were last looked at, which they do in no process's life. */
+    /**
+     * Returns true if the engine's counters fell since they were last looked at, which they do in no process's life.
+     * Numbers that are older than those tell nothing.
+     */
     boolean areOfAnotherProcess(EngineReadings asked) {
+        if (isOld(asked.ttftCount()) || isOld(asked.promptTokens())) {
+            return false;
+        }
         double served = asked.ttftCount().number().orElse(requests);
         double read = asked.promptTokens().number().orElse(prompts);
         boolean fell = served < requests || read < prompts;
         requests = served;
         prompts = read;
+        lookedAt(asked.ttftCount());
+        lookedAt(asked.promptTokens());
         return fell;
+    }
+
+    private boolean isOld(Reading counter) {
+        return counter instanceof Reading.Known known
+                && lookedAt.filter(last -> known.atNanos() - last < 0).isPresent();
+    }
+
+    private void lookedAt(Reading counter) {
+        if (counter instanceof Reading.Known known && !isOld(counter)) {
+            lookedAt = Optional.of(known.atNanos());
+        }
     }
 
     /** Returns the numbers as the engine told them, without requests of our own. */

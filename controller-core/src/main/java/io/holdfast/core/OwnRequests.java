@@ -211,6 +211,11 @@ final class OwnRequests {
         });
     }
 
+    /** Returns true while a prefix is being stored for a hold. */
+    boolean isStoring() {
+        return storing.isPresent();
+    }
+
     /** Returns true if requests of our own can be sent at all. */
     boolean sends() {
         return sender.isPresent();

@@ -77,13 +77,16 @@ final class Priming {
      *
      * @param largestToken the largest token id that the engine is known to have
      */
-    Optional<String> hindrance(HoldRequest prefix, long largestToken, EngineReadings readings) {
-        if (!own.sends()) {
-            return Optional.of("the sidecar sends no requests of its own to this engine");
+    Optional<String> hindrance(HoldRequest prefix, long largestToken, EngineReadings readings, long nowNanos) {
+        if (own.isStoring()) {
+            return Optional.of("another prefix is being stored by a request of the sidecar's own");
+        }
+        if (nowNanos < restartedNanos + MODEL_UNSURE_NANOS) {
+            return Optional.of("the engine restarted a moment ago and may serve another model");
         }
         if (prefix.largestToken() < 0 || prefix.largestToken() > largestToken) {
-            return Optional.of("the engine is not known to have its token id " + prefix.largestToken()
-                    + ", and an id outside its vocabulary can end an engine");
+            return Optional.of(
+                    "the engine is not known to have its tokens, and one outside its vocabulary can end an engine");
         }
         return waits(readings);
     }

@@ -42,6 +42,17 @@ public record EngineOptions(
                 });
     }
 
+    /** Options of an engine of which no views are to be had elsewhere. */
+    public EngineOptions(
+            String id,
+            CacheTraits caches,
+            RequestRules requests,
+            BlockNaming naming,
+            Optional<EventSource> events,
+            Optional<Holding> holding) {
+        this(id, caches, requests, naming, events, holding, List.of());
+    }
+
     /** An SGLang server with one cache, which is only routed to. */
     public static EngineOptions sglang(String id) {
         return new EngineOptions(

@@ -28,17 +28,22 @@ class HostileValuesTest {
 
     private LocalValkey server;
     private ValkeyFleetStore store;
+    private boolean started;
 
     @BeforeEach
     void start(@TempDir Path directory) {
         server = LocalValkey.start(directory);
         store = Stores.open(server.address(), PATIENT);
+        started = true;
     }
 
     @AfterEach
     void stop() {
-        store.close();
-        server.close();
+        // A machine without a server skips these tests.
+        if (started) {
+            store.close();
+            server.close();
+        }
     }
 
     @Test

@@ -180,6 +180,9 @@ final class BatchSequencerTest {
                 @Override
                 public void taken(StreamPosition at) {
                     assertThat(counts.position()).contains(at);
+                    assertThat(at.sequence())
+                            .as("seed %d: nothing is told twice", seed)
+                            .isGreaterThanOrEqualTo(view.heard());
                     open--;
                     taken++;
                     healed += before ? 0 : 1;

@@ -17,9 +17,15 @@ final class MirrorSink implements KvEventSink {
     private final Map<Tier, Map<Long, Integer>> copies = new EnumMap<>(Tier.class);
     private boolean certain;
     private boolean followed;
+    private long heard = -1;
 
     boolean certain() {
         return certain;
+    }
+
+    /** The last batch of this life that it was told; -1 before there was one. */
+    long heard() {
+        return heard;
     }
 
     boolean holds(long block) {
@@ -48,6 +54,7 @@ final class MirrorSink implements KvEventSink {
 
     @Override
     public void batchStarted(long sequence, long stampMicros) {
+        heard = sequence;
         if (!followed) {
             followed = true;
             certain = true;
@@ -88,6 +95,7 @@ final class MirrorSink implements KvEventSink {
 
     @Override
     public void restarted(long seen) {
+        heard = -1;
         followed = true;
         certain = seen == 0;
         copies.clear();

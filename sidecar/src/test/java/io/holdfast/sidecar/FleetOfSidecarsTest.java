@@ -13,9 +13,14 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -32,6 +37,7 @@ class FleetOfSidecarsTest {
     private final class Node implements AutoCloseable {
         final Emulator emulator = Emulator.start(vertx, TestBed.fast().withVariant(Variant.PIN_GPU));
         final EngineClient engine = new EngineClient(emulator.uri());
+        final int port = LocalValkey.freePort();
         final Sidecar sidecar;
         final SidecarClient client;
 
@@ -41,7 +47,6 @@ class FleetOfSidecarsTest {
         }
 
         Node(String name, String store, String peers, String keys, String fleet) {
-            int port = LocalValkey.freePort();
             SidecarConfig config = SidecarConfig.parse(
                     """
                     listen: {port: %d}
@@ -55,6 +60,10 @@ class FleetOfSidecarsTest {
             Seams seams = Seams.none().withClock(new FastClock(PACE)::nanos).withPace(PACE);
             sidecar = Sidecar.start(vertx, config, new PrometheusMeterRegistry(PrometheusConfig.DEFAULT), seams);
             client = new SidecarClient(sidecar.uri());
+        }
+
+        String peer() {
+            return "127.0.0.1:" + port;
         }
 
         JsonObject seen(String what, Predicate<JsonObject> when) {
@@ -95,7 +104,7 @@ class FleetOfSidecarsTest {
     void hold_isPulledByEverySidecar_whichAsksThePeerForTokens_andOutlivesTheStore() {
         try (LocalValkey valkey = LocalValkey.start(state.resolve("valkey"));
                 Node a = new Node("a", valkey.address(), "127.0.0.1");
-                Node b = new Node("b", valkey.address(), "127.0.0.1")) {
+                Node b = new Node("b", valkey.address(), a.peer())) {
             a.seen("both are seen", cell -> engines(cell) == 2);
             b.seen("both are seen", cell -> engines(cell) == 2);
             String id = asked(a, "all");
@@ -135,11 +144,11 @@ class FleetOfSidecarsTest {
 
     @Test
     void declaredForTheFleet_isOneHold_whoeverDeclaresIt() {
-        String declared = ", holds: {rules: {copies: '1', tokens: "
+        String declared = ", holds: {rules: {copies: 1, tokens: "
                 + EngineClient.array(FleetApiTest.SYSTEM).encode() + "}}";
         try (LocalValkey valkey = LocalValkey.start(state.resolve("valkey"));
                 Node a = new Node("a", valkey.address(), "127.0.0.1", declared, "");
-                Node b = new Node("b", valkey.address(), "127.0.0.1", declared, "")) {
+                Node b = new Node("b", valkey.address(), a.peer(), declared, "")) {
             FleetApiTest.meet(a.client, "main", a.engine);
             FleetApiTest.meet(b.client, "main", b.engine);
             for (Node node : List.of(a, b)) {
@@ -165,7 +174,7 @@ class FleetOfSidecarsTest {
             old.seen(
                     "it tells what is hot",
                     cell -> !cell.getJsonArray("prefixes", new JsonArray()).isEmpty());
-            try (Node fresh = new Node("b", valkey.address(), "127.0.0.1", "", ", readyWhenWarm: 0.8")) {
+            try (Node fresh = new Node("b", valkey.address(), old.peer(), "", ", readyWhenWarm: 0.8")) {
                 JsonObject warmed = fresh.seen(
                                 "its cache is filled",
                                 cell -> cell.getJsonArray("here", new JsonArray()).stream()
@@ -183,7 +192,31 @@ class FleetOfSidecarsTest {
                 JsonObject engine =
                         fresh.client.http.get("/api/v1/engines/main").json();
                 assertThat(engine.encode()).as("it teaches nothing").contains("\"visibleRequests\":0");
+                String id = asked(old, 2);
+                old.hold(id, "both hold it", hold -> FleetApiTest.states(hold).equals(List.of("held", "held")));
+                hasNothingOf(FleetApiTest.SYSTEM, valkey);
             }
+        }
+    }
+
+    /** Three tokens in a row in any usual writing would be a part of the prompt. */
+    private static void hasNothingOf(int[] prompt, LocalValkey valkey) {
+        String keys = valkey.ask("KEYS", "*");
+        List<String> each = Arrays.asList(keys.substring(1, keys.length() - 1).split(", "));
+        assertThat(each).hasSizeGreaterThan(5).allMatch(key -> key.startsWith("{hf:"));
+        String all = each.stream().map(key -> key + valkey.ask("GET", key)).collect(Collectors.joining());
+        for (int at = 0; at + 3 <= prompt.length; at += 3) {
+            ByteBuffer big = ByteBuffer.allocate(12);
+            ByteBuffer little = ByteBuffer.allocate(12).order(ByteOrder.LITTLE_ENDIAN);
+            for (int token : Arrays.copyOfRange(prompt, at, at + 3)) {
+                big.putInt(token);
+                little.putInt(token);
+            }
+            assertThat(all)
+                    .doesNotContain(new String(big.array(), StandardCharsets.ISO_8859_1))
+                    .doesNotContain(new String(little.array(), StandardCharsets.ISO_8859_1))
+                    .doesNotContain(prompt[at] + "," + prompt[at + 1])
+                    .doesNotContain(prompt[at] + ", " + prompt[at + 1]);
         }
     }
 

@@ -4,7 +4,15 @@ import java.util.Arrays;
 
 /** Tokens that nobody sent before. */
 final class FreshTokens {
-    private int next = 1_000;
+    private int next;
+
+    FreshTokens() {
+        this(1_000);
+    }
+
+    FreshTokens(int first) {
+        this.next = first;
+    }
 
     int[] take(int count) {
         int[] tokens = new int[count];

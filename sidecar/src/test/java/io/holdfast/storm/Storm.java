@@ -46,6 +46,11 @@ import java.util.SplittableRandom;
  * Two sidecars at one engine hold half of what there is together, each less than a half: neither can know what the other is
  * about to do.
  *
+ * The fleet
+ * ---------
+ * A storm with one has three to five engines, all of them over one store: see StormFleet. Where holds are pins each of them
+ * has one sidecar there, since two could not keep one guard against a third who asks both.
+ *
  * The catalogue
  * -------------
  * Of the emulator's faults by name all come that make sense without HTTP: capacity-falls, decode-cannot-evict, auto-unpin (not
@@ -81,8 +86,15 @@ final class Storm {
     }
 
     static final int LONGEST_LEASE = 45;
-    /** An automatic hold waits for a use for up to 12 of the least leases, which are 20 s here. */
-    private static final long QUIET = (Math.max(LONGEST_LEASE, 12 * 20) + 170) * Timeline.SECOND;
+    /** Least lease of an automatic hold, which waits for a use for up to 12 of them. */
+    private static final Duration AUTOMATIC_LEASE = Duration.ofSeconds(20);
+
+    private static final long QUIET =
+            (Math.max(LONGEST_LEASE, 12 * AUTOMATIC_LEASE.toSeconds()) + 170) * Timeline.SECOND;
+    /** The same with a fleet, whose prompts are more than there is room for: what waited for it is held in its turn. */
+    private static final Duration AUTOMATIC_LEASE_IN_FLEET = Duration.ofSeconds(8);
+
+    private static final long QUIET_IN_FLEET = (2 * 12 * AUTOMATIC_LEASE_IN_FLEET.toSeconds() + 170) * Timeline.SECOND;
 
     private final StormVariant variant;
     private final int ranks;
@@ -101,6 +113,8 @@ final class Storm {
     private final TouchJudge judge;
     /** Apart from all else, so that storms stay what they were before anything was measured. */
     private final SplittableRandom measuring;
+    /** What the engines share, drawn apart as well. */
+    private final Optional<StormFleet> fleet;
 
     private boolean raging = true;
     private long samples;
@@ -127,6 +141,21 @@ final class Storm {
     }
 
     Storm(StormVariant variant, long seed, boolean holding, boolean tracing, int ranks) {
+        this(variant, seed, holding, tracing, ranks, Optional.empty());
+    }
+
+    /** What the seed draws, with three to five engines that may know of each other. */
+    static Storm of(long seed, StormFleet.Kind kind) {
+        return new Storm(StormVariant.of(seed), seed, true, false, 1, Optional.of(kind));
+    }
+
+    Storm(
+            StormVariant variant,
+            long seed,
+            boolean holding,
+            boolean tracing,
+            int ranks,
+            Optional<StormFleet.Kind> kind) {
         this.variant = variant;
         this.ranks = ranks;
         this.seed = seed;
@@ -134,16 +163,19 @@ final class Storm {
         this.holding = holding;
         this.random = new SplittableRandom(seed);
         this.measuring = new SplittableRandom(~seed);
+        this.fleet = kind.map(each -> new StormFleet(each, seed, time, oracle));
         this.end = random.nextLong(80, 130) * Timeline.SECOND;
         this.twins = random.nextInt(4) == 0;
-        int count = switch (random.nextInt(10)) {
+        int alone = switch (random.nextInt(10)) {
             case 0, 1, 2, 3, 4, 5 -> 1;
             case 6, 7, 8 -> 2;
             default -> 3;
         };
+        int count = fleet.map(StormFleet::engines).orElse(alone);
         for (int i = 0; i < count; i++) {
             addEngine("engine " + i);
         }
+        fleet.ifPresent(each -> each.share(traffic, homes));
         this.calms = new Calms(variant, time, random, oracle, traffic, homes);
         this.judge = new TouchJudge(variant, time, oracle, traffic, homes);
     }
@@ -177,13 +209,26 @@ final class Storm {
         traffic.put(
                 engine,
                 new Traffic(
-                        engine, time, random.split(), oracle, longestAnswer, twins, shortFirst, variant.soft(), end));
-        boolean two = engines.size() == 1 && random.nextInt(4) == 0 && ranks == 1;
+                        engine,
+                        time,
+                        random.split(),
+                        oracle,
+                        longestAnswer,
+                        twins,
+                        shortFirst,
+                        variant.soft(),
+                        end,
+                        fleet.map(each -> each.tokens(engines.size())).orElseGet(FreshTokens::new)));
+        boolean two = engines.size() == 1
+                && random.nextInt(4) == 0
+                && ranks == 1
+                // Who shares a guard can keep it as long as no third may ask both.
+                && (fleet.isEmpty() || variant.soft());
         for (int i = 0; i < (two ? 2 : 1); i++) {
             StormSidecar.Written written = new StormSidecar.Written(
                     Duration.ofMillis(random.nextInt(2, 8) * 100L),
                     !two && random.nextInt(4) == 0 && holding,
-                    Duration.ofSeconds(20),
+                    fleet.isPresent() ? AUTOMATIC_LEASE_IN_FLEET : AUTOMATIC_LEASE,
                     variant.way,
                     longestAnswer,
                     random.nextInt(3) == 0,
@@ -217,6 +262,7 @@ final class Storm {
         processes.forEach(this::client);
         engines.forEach(this::sample);
         faults();
+        fleet.ifPresent(StormFleet::begin);
         time.runUntil(end);
         quiet();
         judge();
@@ -463,6 +509,7 @@ final class Storm {
 
     private void quiet() {
         raging = false;
+        fleet.ifPresent(StormFleet::quiet);
         time.runUntil(time.now() + 15 * Timeline.SECOND);
         for (VirtualEngine engine : engines) {
             engine.ranks()
@@ -487,13 +534,19 @@ final class Storm {
         if (variant.soft()) {
             judge.holdOnceMore(holding);
         }
-        time.runUntil(time.now() + QUIET);
+        time.runUntil(time.now() + (fleet.isPresent() ? QUIET_IN_FLEET : QUIET));
         if (variant.soft()) {
             judge.atRest();
         }
     }
 
+    /** What is known of the fleet when the storm is over. */
+    Optional<StormFleet.Told> fleet() {
+        return fleet.map(StormFleet::told);
+    }
+
     private void judge() {
+        fleet.ifPresent(StormFleet::judge);
         for (StormProcess process : processes) {
             for (VirtualEngine engine : engines) {
                 engine.ranks().forEach(rank -> oracle.settle(process.name, rank, process.store.open(engine)));
@@ -507,8 +560,12 @@ final class Storm {
                 }
             });
         }
-        for (VirtualEngine engine : engines) {
-            engine.ranks().forEach(rank -> admit(engine, rank));
+        if (fleet.isPresent()) {
+            admitTogether();
+        } else {
+            for (VirtualEngine engine : engines) {
+                engine.ranks().forEach(rank -> admit(engine, rank));
+            }
         }
         if (variant.soft()) {
             judge.emptied();
@@ -516,6 +573,20 @@ final class Storm {
     }
 
     private void admit(VirtualEngine engine, VirtualEngine rank) {
+        boolean[] served = largest(engine, rank);
+        time.runUntil(time.now() + 120 * Timeline.SECOND);
+        admitted(rank, served);
+    }
+
+    /** The same for engines that are too many for one after another. */
+    private void admitTogether() {
+        Map<VirtualEngine, boolean[]> served = new LinkedHashMap<>();
+        engines.forEach(engine -> served.put(engine, largest(engine, engine)));
+        time.runUntil(time.now() + 120 * Timeline.SECOND);
+        served.forEach(this::admitted);
+    }
+
+    private boolean[] largest(VirtualEngine engine, VirtualEngine rank) {
         boolean[] served = new boolean[1];
         traffic.get(engine).largest(rank, new TokenListener() {
             @Override
@@ -526,7 +597,10 @@ final class Storm {
             @Override
             public void failed(String message) {}
         });
-        time.runUntil(time.now() + 120 * Timeline.SECOND);
+        return served;
+    }
+
+    private void admitted(VirtualEngine rank, boolean[] served) {
         if (!served[0]) {
             oracle.fail("the largest request is not served at the end", oracle.describe(rank, rank.stats()));
         }

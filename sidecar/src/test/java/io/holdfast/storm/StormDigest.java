@@ -3,11 +3,13 @@ package io.holdfast.storm;
 import java.nio.charset.StandardCharsets;
 import java.util.zip.CRC32C;
 
-/** Digest of all that was done in a storm, and apart from it of what its sidecars said of themselves. */
+/** Digest of all that was done in a storm, and apart from it of what its sidecars decided and said of themselves. */
 final class StormDigest {
     private final CRC32C acts = new CRC32C();
     private final CRC32C views = new CRC32C();
+    private final CRC32C plans = new CRC32C();
     private long steps;
+    private long decisions;
 
     void act(String line) {
         steps++;
@@ -16,6 +18,16 @@ final class StormDigest {
 
     void view(String line) {
         views.update(line.getBytes(StandardCharsets.UTF_8));
+    }
+
+    void decision(String line) {
+        decisions++;
+        plans.update(line.getBytes(StandardCharsets.UTF_8));
+    }
+
+    /** What was decided and what was done, and not how sidecars told it. */
+    String decided() {
+        return "%d plans %08x, %d steps %08x".formatted(decisions, plans.getValue(), steps, acts.getValue());
     }
 
     @Override

@@ -116,6 +116,13 @@ final class StormOracle {
         }
     }
 
+    /** Tells whoever looks into one storm of what is no step of it. */
+    void note(Supplier<String> sentence) {
+        if (tracing) {
+            System.out.println(time.now() / Timeline.MILLI + " ms " + sentence.get());
+        }
+    }
+
     /** Has every step, and what sidecars say of themselves, go into a digest as well. */
     void digest(StormDigest into) {
         digest = Optional.of(into);
@@ -124,6 +131,11 @@ final class StormOracle {
     /** Takes what a sidecar says of itself. */
     void says(Supplier<String> view) {
         digest.ifPresent(into -> into.view(view.get()));
+    }
+
+    /** Takes what a sidecar decided just now. */
+    void decides(String who, Supplier<Optional<String>> plan) {
+        digest.ifPresent(into -> plan.get().ifPresent(lines -> into.decision(time.now() + who + lines)));
     }
 
     Map<String, String> failures() {

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.SplittableRandom;
+import java.util.function.Consumer;
 
 /** A sidecar as its operator sees it: started, killed, ended, configured anew, with one ledger all along. */
 final class StormProcess {
@@ -39,6 +40,9 @@ final class StormProcess {
     private boolean polling;
     private boolean quiet;
     private boolean dry;
+    private boolean unwoken;
+    private Consumer<StormSidecar> onBirth = _ -> {};
+    private Consumer<StormSidecar> onEnd = _ -> {};
 
     StormProcess(
             String name,
@@ -64,6 +68,12 @@ final class StormProcess {
 
     Optional<StormSidecar> sidecar() {
         return sidecar;
+    }
+
+    /** Has each life told of when it begins, and when its process is about to let go of all for its end. */
+    void lives(Consumer<StormSidecar> begins, Consumer<StormSidecar> ends) {
+        onBirth = begins;
+        onEnd = ends;
     }
 
     VirtualEngine engine() {
@@ -136,6 +146,7 @@ final class StormProcess {
             time.after(random.nextLong(5, 400) * Timeline.MILLI, () -> subscribe(born));
             ask(born, life);
             tick(born);
+            onBirth.accept(born);
         } catch (IOException e) {
             // As a supervisor does.
             time.after(3 * Timeline.SECOND, () -> {
@@ -168,6 +179,7 @@ final class StormProcess {
                 then.run();
             }
         };
+        onEnd.accept(ending);
         ending.letGo().whenComplete((_, _) -> time.after(Timeline.MILLI, gone));
         time.after(10 * Timeline.SECOND, gone);
     }
@@ -212,13 +224,25 @@ final class StormProcess {
         }
     }
 
+    private void poll(StormSidecar born) {
+        born.poll();
+        oracle.decides(name, born::decided);
+    }
+
+    /** Does what sends mail to the sidecar's controller, which finds it the next time that it looks by itself. */
+    void withoutWaking(Runnable what) {
+        unwoken = true;
+        what.run();
+        unwoken = false;
+    }
+
     private void pollSoon(StormSidecar born) {
-        if (!polling) {
+        if (!polling && !unwoken) {
             polling = true;
             time.after(2 * Timeline.MILLI, () -> {
                 polling = false;
                 if (sidecar.filter(born::equals).isPresent()) {
-                    born.poll();
+                    poll(born);
                 }
             });
         }
@@ -227,7 +251,7 @@ final class StormProcess {
     private void tick(StormSidecar born) {
         if (sidecar.filter(born::equals).isPresent()) {
             paths.forEach(EventPath::round);
-            born.poll();
+            poll(born);
             time.after(quiet ? Timeline.SECOND : written.tick().toNanos(), () -> tick(born));
         }
     }

@@ -26,10 +26,16 @@ import io.holdfast.core.pin.Ledger;
 import io.holdfast.core.pin.LedgerLine;
 import io.holdfast.core.pin.LedgerStore;
 import io.holdfast.core.plan.AutomaticHolds;
+import io.holdfast.core.plan.Plan;
+import io.holdfast.core.plan.Reason;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.RankLoad;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.core.requests.RequestRules;
+import io.holdfast.embed.cell.Cell;
+import io.holdfast.embed.cell.FleetStore;
+import io.holdfast.embed.cell.SharedEngine;
+import io.holdfast.embed.cell.TokenSource;
 import io.holdfast.rules.engine.Generation;
 import io.holdfast.rules.engine.RequestOptions;
 import io.holdfast.rules.engine.TokenListener;
@@ -48,7 +54,9 @@ import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
+import java.util.function.LongSupplier;
 import java.util.function.ToDoubleFunction;
+import java.util.random.RandomGenerator;
 
 /**
  * One life of a sidecar: the real controller with a network, a ledger and a disk that the storm plays.
@@ -187,6 +195,8 @@ final class StormSidecar {
     /** Two above what clients send. */
     static final int PRIORITY = 2;
 
+    private static final String OF_FLEET = "fleet:";
+
     /** Of the cache, what the operator lets it hold. */
     static final double SHARE = 0.5;
 
@@ -259,6 +269,12 @@ final class StormSidecar {
         }
     }
 
+    /** Returns what the last poll decided; absent where it decided nothing. */
+    Optional<String> decided() {
+        Plan plan = controller.view().lastPlan();
+        return plan.tick() == before.lastPlan().tick() ? Optional.empty() : Optional.of(plan.toString());
+    }
+
     /** Hands in what the engine's routes said. */
     void readings(SglangSettings settings, int capacity, List<Load> ranks, long at) {
         controller.readings(EngineReadings.unknownBut("a storm does not tell it")
@@ -287,6 +303,45 @@ final class StormSidecar {
 
     private static Reading sum(String name, List<Load> ranks, ToDoubleFunction<Load> number, long at) {
         return known(name, ranks.stream().mapToDouble(number).sum(), at);
+    }
+
+    /** Takes part in a cell under this name. */
+    SharedEngine share(
+            FleetStore fleet, Cell cell, String name, LongSupplier clock, RandomGenerator random, TokenSource tokens) {
+        return new SharedEngine(
+                fleet,
+                cell,
+                name,
+                "http://" + name + ":1",
+                clock,
+                random,
+                controller,
+                (prompt, _) -> network.engine().names(prompt),
+                tokens);
+    }
+
+    /**
+     * What is left of a claim of the fleet.
+     *
+     * @param hold id of the fleet's hold
+     */
+    record FleetClaim(String hold, HoldState state, Duration left) {}
+
+    /** What this engine was asked for by the fleet, whose lease lasts and which was not given up. */
+    List<FleetClaim> fleetClaims() {
+        return controller.view().holds().stream()
+                .flatMap(hold -> hold.claims().stream()
+                        .filter(claim -> claim.requester().startsWith(OF_FLEET)
+                                && claim.left().isPositive()
+                                && hold.state() != HoldState.EXPIRING)
+                        .map(claim -> new FleetClaim(
+                                claim.requester().substring(OF_FLEET.length()), hold.state(), claim.left())))
+                .toList();
+    }
+
+    /** Whether anything is left to other engines' copies now. */
+    boolean leavesToOthers() {
+        return controller.view().lastPlan().lines().stream().anyMatch(line -> line.code() == Reason.HELD_ELSEWHERE);
     }
 
     void noReadings() {

@@ -122,6 +122,36 @@ final class StormTest {
         assertThat(failures).isEmpty();
     }
 
+    /** Three to five engines that share a store, which storms as well. */
+    @Test
+    void stormsWithAFleet_leaveNothingBehindAndStopNoEngine() {
+        List<Storm> storms = LongStream.range(0, DEEP ? 500 : 6)
+                .mapToObj(seed -> Storm.of(seed, StormFleet.Kind.STORMY))
+                .toList();
+        assertThat(storms.stream()
+                        .map(Storm::run)
+                        .filter(result -> !result.failures().isEmpty()))
+                .isEmpty();
+        assertThat(storms.stream().filter(storm -> storm.fleet().orElseThrow().heldByTwo()))
+                .as("storms in which two engines held the same for the fleet at once")
+                .hasSizeGreaterThanOrEqualTo(storms.size() * 2 / 3);
+    }
+
+    /** Nothing comes of a store that never answers, and nothing of other engines where no prompt comes to two of them. */
+    @ParameterizedTest
+    @CsvSource({"LOST, ALONE", "TOGETHER_APART, ALONE_APART"})
+    void fleetThatChangesNothing_decidesAsWithoutOne(StormFleet.Kind kind, StormFleet.Kind without) {
+        for (long seed = 3; seed < (DEEP ? 33 : 4); seed++) {
+            StormDigest with = new StormDigest();
+            Storm storm = Storm.of(seed, kind);
+            assertThat(storm.run(with).failures()).isEmpty();
+            StormDigest alone = new StormDigest();
+            assertThat(Storm.of(seed, without).run(alone).failures()).isEmpty();
+            assertThat(with.decided()).isEqualTo(alone.decided());
+            assertThat(storm.fleet().orElseThrow().rounds() > 0).isEqualTo(kind == StormFleet.Kind.TOGETHER_APART);
+        }
+    }
+
     @Test
     void sameSeed_isTheSameStorm() {
         assertThat(new Storm(23, true).run()).isEqualTo(new Storm(23, true).run());

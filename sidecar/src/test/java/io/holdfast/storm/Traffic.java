@@ -45,9 +45,12 @@ final class Traffic {
     private final boolean shortFirst;
     private final long end;
 
+    /** How many of the system prompts are this engine's alone. */
+    private final int own;
+
     private boolean calm;
     private boolean careful;
-    private final FreshTokens fresh = new FreshTokens();
+    private final FreshTokens fresh;
     /** The last requests, which may come again, or go on, at another rank. */
     private final Deque<int[]> lately = new ArrayDeque<>();
 
@@ -60,7 +63,8 @@ final class Traffic {
             boolean twins,
             boolean shortFirst,
             boolean nested,
-            long end) {
+            long end,
+            FreshTokens fresh) {
         this.engine = engine;
         this.time = time;
         this.random = random;
@@ -69,6 +73,7 @@ final class Traffic {
         this.twins = twins;
         this.shortFirst = shortFirst;
         this.end = end;
+        this.fresh = fresh;
         this.pause = random.nextLong(100, 500) * Timeline.MILLI;
         int page = engine.page();
         int most = Math.max(2, engine.settings.contextTokens() * 2 / 3 / page);
@@ -85,9 +90,11 @@ final class Traffic {
                 add(longer);
             }
         }
+        this.own = shared.size();
     }
 
-    private void add(int[] tokens) {
+    /** Takes one more system prompt into use. */
+    void add(int[] tokens) {
         shared.add(new Shared(tokens, engine.names(tokens)));
     }
 
@@ -101,6 +108,11 @@ final class Traffic {
     /** The last blocks of the system prompts. */
     List<Long> ends() {
         return shared.stream().map(one -> one.blocks()[one.blocks().length - 1]).toList();
+    }
+
+    /** One of them, by somebody else's random numbers. */
+    Shared any(SplittableRandom by) {
+        return shared.get(by.nextInt(shared.size()));
     }
 
     Shared any() {
@@ -148,7 +160,7 @@ final class Traffic {
             case NIXL_LEASE -> {
                 // All of them, which is more than the guard leaves: what is large has to wait.
                 RequestOptions leased = options.withOrder(new HoldOrder.Lease("user"));
-                shared.forEach(prefix -> engine.ask(prefix.tokens(), leased, _ -> {}, () -> {}));
+                shared.subList(0, own).forEach(prefix -> engine.ask(prefix.tokens(), leased, _ -> {}, () -> {}));
                 return;
             }
         }
@@ -162,6 +174,14 @@ final class Traffic {
         Generation largest = generation(fresh.take(prompt), engine.settings.maxRequestTokens(), "", listener);
         rank.submit(largest);
         return largest;
+    }
+
+    /** Somebody's text after a system prompt, for an engine that takes any now. */
+    void arrives(int[] before, int more) {
+        int room = engine.settings.maxPromptTokens() - before.length;
+        if (!calm && engine.isUp() && !oracle.stopped(engine) && room > 0) {
+            send(fresh.after(before, Math.min(room, more)), Math.min(4, longestAnswer), "");
+        }
     }
 
     private void next() {

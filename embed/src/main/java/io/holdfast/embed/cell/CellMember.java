@@ -8,12 +8,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
+import java.util.stream.Collectors;
 
 /**
  * One engine's part in a cell: says what is hot at it, and knows what the others say.
@@ -200,6 +202,11 @@ public final class CellMember {
         return all;
     }
 
+    /** Ids of the holds of the fleet that are not over. */
+    Set<String> living() {
+        return book.all(clock.getAsLong()).keySet().stream().map(FleetHold::id).collect(Collectors.toSet());
+    }
+
     /** What taking part cost, and what became of it. Any thread may ask. */
     public CellCounters counters() {
         return tally.read(known.map(each -> OptionalDouble.of(seconds(clock.getAsLong() - each.goodNanos())))
@@ -237,9 +244,9 @@ public final class CellMember {
     /** Puts holds, and goes on with the round that they belong to. */
     private void putHolds(Round begun, List<FleetHold> holds) {
         for (FleetHold hold : holds) {
-            Duration ttl = hold.released()
-                    ? Duration.ofNanos(HoldBook.RELEASED_NANOS)
-                    : Duration.ofMillis(Math.max(1, hold.leaseMillis()));
+            // A hold may last longer than anything stays in a store, but is put again in each round.
+            long millis = Math.clamp(hold.leaseMillis(), 1, FleetStore.LONGEST_TTL.toMillis());
+            Duration ttl = hold.released() ? Duration.ofNanos(HoldBook.RELEASED_NANOS) : Duration.ofMillis(millis);
             put(begun, FleetHold.KIND, hold.keyName(), hold.bytes(cell), ttl);
         }
         if (begun.readsToo || !holds.isEmpty()) {

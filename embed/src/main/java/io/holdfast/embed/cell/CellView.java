@@ -158,15 +158,19 @@ public final class CellView {
         return at < 0 ? 1 : worth[at];
     }
 
-    /** The engine whose copy is the first one; absent where no engine has any. */
+    /** The engine whose copy is the first one; absent where no engine that serves it has any. */
     Optional<String> first(CellPrefix prefix) {
-        List<String> holding = prefix.copies().stream()
+        // One that nobody sends requests to relieves nobody.
+        List<CellPrefix.Copy> serving = prefix.copies().stream()
+                .filter(copy -> copy.touchesAnHour() > 0)
+                .toList();
+        List<String> holding = serving.stream()
                 .filter(CellPrefix.Copy::held)
                 .map(CellPrefix.Copy::engine)
                 .toList();
         // Who holds it stays first: otherwise two that merely have it would take turns as one evicts it.
         List<String> having = holding.isEmpty()
-                ? prefix.copies().stream()
+                ? serving.stream()
                         .filter(CellPrefix.Copy::resident)
                         .map(CellPrefix.Copy::engine)
                         .toList()

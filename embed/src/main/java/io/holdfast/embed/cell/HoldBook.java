@@ -69,7 +69,7 @@ final class HoldBook {
             return false;
         }
         Entry taken = new Entry(hold, now);
-        if (known != null && known.end - taken.end > 0) {
+        if (known != null && known.ours && known.end - taken.end > 0) {
             taken = known;
         }
         taken.ours = true;
@@ -143,18 +143,15 @@ final class HoldBook {
     private void merge(FleetHold value, long now) {
         Entry read = new Entry(value, now);
         Entry known = holds.computeIfAbsent(value.id(), id -> read);
-        if (known == read || value.equals(known.said)) {
+        if (known == read || known.ours || value.equals(known.said)) {
+            // Of what this process took it knows the end itself: a store could prolong it for longer than it is there.
             known.seen = now;
             return;
         }
         long later = read.end - known.end;
-        if (later > SLACK && (!known.ours || value.withLease(0).equals(known.said.withLease(0)))) {
+        if (later >= -SLACK) {
             known.said = value;
-            known.end = read.end;
-            known.seen = now;
-        } else if (later >= -SLACK && !known.ours) {
-            known.said = value;
-            known.end = Math.min(known.end, read.end);
+            known.end = later > SLACK ? read.end : Math.min(known.end, read.end);
             known.seen = now;
         }
         // Otherwise another took it for a shorter time, or made it up: what was known stays while it is seen as well.

@@ -1,6 +1,7 @@
 package io.holdfast.embed.cell;
 
 import io.holdfast.core.Controller;
+import io.holdfast.core.EngineView;
 import io.holdfast.core.Traffic;
 import io.holdfast.core.hash.ContentNames;
 import io.holdfast.core.hold.HoldRequest;
@@ -8,25 +9,30 @@ import io.holdfast.core.hold.HoldState;
 import io.holdfast.core.hold.HoldView;
 import io.holdfast.core.hold.Lease;
 import io.holdfast.core.plan.Copies;
+import io.holdfast.core.plan.Plan;
 import io.holdfast.core.prefix.HotPrefix;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.events.BlockNaming;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 
 /**
@@ -59,7 +65,11 @@ public final class SharedEngine {
     private static final long LOOK_NANOS = Duration.ofSeconds(5).toNanos();
     private static final long RENEW_NANOS = Duration.ofSeconds(8).toNanos();
     private static final long ASK_AGAIN_NANOS = Duration.ofSeconds(10).toNanos();
+    private static final long LONGEST_ANSWER_NANOS = Duration.ofMinutes(1).toNanos();
     private static final Duration LEASE = Duration.ofSeconds(30);
+    /** Part of the cache that a fleet may ask for: a store may be anybody's word. */
+    private static final double MOST_OF_THE_CACHE = 0.5;
+
     private static final String REQUESTER = "fleet:";
     /** Most tokens of holds that are kept: 16 MiB. */
     private static final int MOST_TOKENS = 4 << 20;
@@ -97,8 +107,9 @@ public final class SharedEngine {
         long nextNanos;
         boolean due = true;
 
+        /** Also where an answer never came. */
         boolean isDue(long now) {
-            return !asking && (due || now - nextNanos >= 0);
+            return due && !asking || now - nextNanos >= 0;
         }
 
         void later(long now, long nanos) {
@@ -353,23 +364,27 @@ public final class SharedEngine {
                 }
                 return gone;
             });
-            for (FleetHold hold : wanted) {
-                if (copies.computeIfAbsent(hold.id(), id -> new Copy()).isDue(now)) {
+            double room = MOST_OF_THE_CACHE
+                    * controller.view().readings().capacityTokens().number().orElse(0);
+            for (FleetHold hold : heaviestFirst(wanted)) {
+                Copy copy = copies.computeIfAbsent(hold.id(), id -> new Copy());
+                room -= hold.tokens();
+                if (room < 0 && copy.request.isEmpty()) {
+                    copy.reason = "the fleet asks for more than half of this engine's cache";
+                } else if (copy.isDue(now)) {
                     due.add(hold);
                 }
             }
-            forgetTokens();
+            taken.keySet().retainAll(member.living());
         }
         over.forEach(this::giveUp);
         due.forEach(hold -> request(hold, now));
     }
 
-    private void forgetTokens() {
-        if (!taken.isEmpty()) {
-            Set<String> living = new HashSet<>();
-            member.fleetHolds().forEach(hold -> living.add(hold.hold().id()));
-            taken.keySet().retainAll(living);
-        }
+    private static List<FleetHold> heaviestFirst(List<FleetHold> wanted) {
+        return wanted.stream()
+                .sorted(Comparator.comparingInt(FleetHold::weight).reversed().thenComparing(FleetHold::id))
+                .toList();
     }
 
     private void giveUp(Copy copy) {
@@ -387,8 +402,10 @@ public final class SharedEngine {
             }
             known = Optional.ofNullable(taken.get(hold.id()))
                     .or(() -> copy.fetched)
-                    .or(() -> Optional.ofNullable(seen.get(hold.name())));
+                    .or(() -> Optional.ofNullable(seen.get(hold.name())))
+                    .or(() -> copy.request.flatMap(HoldRequest::tokens));
             copy.asking = true;
+            copy.nextNanos = now + LONGEST_ANSWER_NANOS;
         }
         if (known.isPresent()) {
             hold(hold, known.get());
@@ -403,7 +420,7 @@ public final class SharedEngine {
             settled(hold, copy -> copy.reason = "no tokens: no request here had it yet, and " + whyNot.get());
             return;
         }
-        CompletionStage<?> unused = source.tokens(hold).whenComplete((tokens, failure) -> {
+        CompletionStage<?> unused = asked(() -> source.tokens(hold)).whenComplete((tokens, failure) -> {
             if (failure != null) {
                 settled(hold, copy -> copy.reason = "no tokens: " + sentence(failure));
             } else if (!name(tokens).equals(Optional.of(hold.name())) || tokens.length != hold.blocks() * blockTokens) {
@@ -435,10 +452,9 @@ public final class SharedEngine {
         try {
             long left = Math.min(LEASE.toMillis(), Math.max(1, hold.leaseMillis()));
             request = new HoldRequest(naming.of(tokens, blockTokens), tokens, Lease.absolute(Duration.ofMillis(left)))
-                    .by(REQUESTER + hold.id())
-                    .withWeight(hold.weight());
-        } catch (BlockNaming.UnknownRule | IllegalArgumentException e) {
-            settled(hold, copy -> copy.reason = String.valueOf(e.getMessage()));
+                    .by(REQUESTER + hold.id());
+        } catch (RuntimeException e) {
+            settled(hold, copy -> copy.reason = "its blocks cannot be named there yet");
             return;
         }
         synchronized (this) {
@@ -453,7 +469,7 @@ public final class SharedEngine {
                 .whenComplete((view, failure) -> settled(hold, copy -> {
                     copy.view = Optional.ofNullable(view);
                     copy.refused = view != null && view.state() == HoldState.RELEASED;
-                    copy.reason = view != null ? view.reason() : sentence(failure);
+                    copy.reason = view != null ? "" : "it was refused there, and that engine's sidecar says why";
                 }));
     }
 
@@ -481,9 +497,29 @@ public final class SharedEngine {
         return String.valueOf(cause.getMessage());
     }
 
+    /** What throws is an answer as well. */
+    static <T> CompletionStage<T> asked(Supplier<CompletionStage<T>> question) {
+        try {
+            return question.get();
+        } catch (RuntimeException e) {
+            return CompletableFuture.failedFuture(e);
+        }
+    }
+
+    /** Of the engine's own words none is told: they may repeat a prompt. */
+    private static String reason(HoldView view, Plan plan) {
+        String code = plan.lines().stream()
+                .filter(line -> line.holdId() == view.id())
+                .map(line -> line.code().name().toLowerCase(Locale.ROOT))
+                .findFirst()
+                .orElse(view.state().name().toLowerCase(Locale.ROOT));
+        return code + "; hold " + view.id() + " of that engine has the sentence";
+    }
+
     private synchronized List<HeldCopy> reports() {
         Map<Long, HoldView> now = new HashMap<>();
-        controller.view().holds().forEach(view -> now.put(view.id(), view));
+        EngineView picture = controller.view();
+        picture.holds().forEach(view -> now.put(view.id(), view));
         List<HeldCopy> all = new ArrayList<>();
         copies.forEach((id, copy) -> {
             Optional<HoldView> view = copy.view.map(asked -> now.getOrDefault(asked.id(), asked));
@@ -496,7 +532,7 @@ public final class SharedEngine {
                         case RELEASED -> HeldCopy.State.REFUSED;
                     })
                     .orElse(HeldCopy.State.WAITING);
-            String reason = view.map(HoldView::reason).orElse(copy.reason);
+            String reason = view.map(known -> reason(known, picture.lastPlan())).orElse(copy.reason);
             int tokens = (int) Math.min(
                     view.filter(known -> known.state() == HoldState.HELD)
                             .map(HoldView::heldTokens)
@@ -507,10 +543,17 @@ public final class SharedEngine {
         return all;
     }
 
+    /** A report is one line of bounded length. */
     private static String shortened(String reason) {
+        String line = reason.chars()
+                .map(c -> Character.isISOControl(c) ? ' ' : c)
+                .collect(StringBuilder::new, StringBuilder::appendCodePoint, StringBuilder::append)
+                .toString();
         int most = HeldCopy.LONGEST_REASON;
-        return reason.codePointCount(0, reason.length()) <= most
-                ? reason
-                : reason.substring(0, reason.offsetByCodePoints(0, most - 1)) + "\u2026";
+        if (line.length() <= most) {
+            return line;
+        }
+        int end = Character.isHighSurrogate(line.charAt(most - 2)) ? most - 2 : most - 1;
+        return line.substring(0, end) + "\u2026";
     }
 }

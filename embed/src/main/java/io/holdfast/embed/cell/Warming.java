@@ -12,9 +12,11 @@ import java.util.ArrayDeque;
 import java.util.Comparator;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -41,6 +43,11 @@ final class Warming {
      */
     private static final long AGAIN_NANOS = Duration.ofMillis(500).toNanos();
     private static final int PATIENCE = 10;
+    /** Time after which it is decided with what is known: a first connection to a store takes seconds. */
+    private static final long UNDECIDED_NANOS = Duration.ofMinutes(1).toNanos();
+    /** Time after which an answer never comes. */
+    private static final long LONGEST_ANSWER_NANOS = Duration.ofMinutes(2).toNanos();
+
     private static final Duration LEASE = Duration.ofMinutes(1);
 
     private final Controller controller;
@@ -60,8 +67,11 @@ final class Warming {
     private boolean answered;
 
     private boolean over = true;
-    private long joinedNanos;
-    private boolean joined;
+    private Optional<Long> undecidedNanos = Optional.empty();
+    private long askedNanos;
+    /** Prefixes whose request may have hurt the engine. */
+    private final Set<Long> harmful = new HashSet<>();
+
     private long begunNanos;
     private long nextNanos;
     private long sentNanos;
@@ -88,25 +98,28 @@ final class Warming {
 
     /** State for people and for readiness. */
     synchronized WarmingView view() {
-        return new WarmingView(over && incarnation.isPresent(), prefixes, stored, planned, why);
+        boolean decided = !budget.any()
+                || incarnation.equals(Optional.of(controller.view().incarnation()));
+        return new WarmingView(decided && over, prefixes, stored, planned, why);
     }
 
     synchronized void poll(long nanos) {
         if (!budget.any()) {
-            over = true;
-            incarnation = Optional.of(0L);
             why = "warming is switched off";
             return;
-        }
-        if (!joined) {
-            joined = true;
-            joinedNanos = nanos;
         }
         if (answered) {
             answered = false;
             takenNanos += nanos - sentNanos;
         }
+        if (busy && nanos - askedNanos > LONGEST_ANSWER_NANOS) {
+            busy = false;
+            end("no answer came");
+        }
         EngineView engine = controller.view();
+        if (!over && !incarnation.equals(Optional.of(engine.incarnation()))) {
+            end("the engine began anew");
+        }
         if (over && !incarnation.equals(Optional.of(engine.incarnation()))) {
             begin(engine, nanos);
         }
@@ -116,24 +129,31 @@ final class Warming {
     }
 
     private void begin(EngineView engine, long nanos) {
+        if (undecidedNanos.isEmpty()) {
+            undecidedNanos = Optional.of(nanos);
+        }
+        boolean waits = nanos - undecidedNanos.get() < UNDECIDED_NANOS;
         CellView cell = member.view();
-        boolean alone = cell.engines().size() < 2;
-        if (alone && nanos - joinedNanos < CellMember.TWO_PERIODS.toNanos()) {
-            return;
-        }
         EngineReadings readings = engine.readings();
-        if (readings.capacityTokens().number().isEmpty()
-                || readings.usedTokens().number().isEmpty()) {
-            why = "the engine has not reported its cache yet";
+        boolean known = readings.capacityTokens().number().isPresent()
+                && readings.usedTokens().number().isPresent();
+        if (waits && (cell.engines().isEmpty() || !known)) {
+            why = known ? "the store has not answered yet" : "the engine has not reported its cache yet";
             return;
         }
+        undecidedNanos = Optional.empty();
         incarnation = Optional.of(engine.incarnation());
+        planned = 0;
+        stored = 0;
+        prefixes = 0;
         // Some engines report what they served from their first request on.
         boolean fresh = readings.ttftCount().number().orElse(0) == 0
-                && readings.usedTokens().number().getAsDouble() == 0;
+                && readings.usedTokens().number().orElse(1) == 0;
         boolean empty = engine.blocks() == 0 && (fresh || engine.certain());
-        if (alone || !empty) {
-            why = alone ? "no other engine of its cell is there" : "its cache is not empty, or not known to be";
+        if (cell.engines().size() < 2 || !empty) {
+            why = cell.engines().size() < 2
+                    ? "no other engine of its cell is there"
+                    : "its cache is not empty, or not known to be";
             return;
         }
         left.clear();
@@ -141,11 +161,10 @@ final class Warming {
         cell.engines().forEach(each -> addresses.put(each.id(), each.address()));
         long room = Math.min(
                 budget.tokens(), (long) (readings.capacityTokens().number().getAsDouble() / 2));
-        planned = 0;
-        stored = 0;
-        prefixes = 0;
         List<CellPrefix> byWorth = cell.prefixes().stream()
-                .filter(prefix -> prefix.tokens().isPresent() && donor(prefix).isPresent())
+                .filter(prefix -> prefix.tokens().isPresent()
+                        && !harmful.contains(prefix.name())
+                        && donor(prefix).isPresent())
                 .sorted(Comparator.comparingDouble((CellPrefix prefix) ->
                                 prefix.touchesAnHour() * prefix.tokens().getAsInt())
                         .reversed())
@@ -196,8 +215,9 @@ final class Warming {
             return;
         }
         busy = true;
-        CompletionStage<?> unused = source.tokens(
-                        address.get(), prefix.name(), prefix.tokens().orElseThrow())
+        askedNanos = nanos;
+        CompletionStage<?> unused = SharedEngine.asked(() -> source.tokens(
+                        address.get(), prefix.name(), prefix.tokens().orElseThrow()))
                 .thenCompose(tokens -> named(prefix, tokens))
                 .whenComplete((made, failure) -> {
                     synchronized (this) {
@@ -205,7 +225,7 @@ final class Warming {
                         request = Optional.ofNullable(made);
                         if (failure != null) {
                             planned -= prefix.tokens().orElse(0);
-                            why = SharedEngine.sentence(failure);
+                            why = "tokens of a prefix could not be had, or the engine does not say that it has them";
                         }
                     }
                 });
@@ -219,8 +239,8 @@ final class Warming {
         HoldRequest made = new HoldRequest(naming.of(tokens, blockTokens), tokens, Lease.absolute(LEASE));
         return source.engineHas(made.largestToken()).thenCompose(has -> {
             if (!has) {
-                return CompletableFuture.failedFuture(new IllegalStateException(
-                        "the engine does not say that it has the token id " + made.largestToken()));
+                return CompletableFuture.failedFuture(
+                        new IllegalStateException("the engine does not say that it has such tokens"));
             }
             controller.hasToken(made.largestToken());
             return CompletableFuture.completedStage(made);
@@ -229,27 +249,43 @@ final class Warming {
 
     private void send(HoldRequest prefix, long nanos) {
         busy = true;
+        askedNanos = nanos;
         sentNanos = nanos;
-        CompletionStage<?> unused = controller.warm(prefix).whenComplete((outcome, failure) -> {
-            synchronized (this) {
-                busy = false;
-                if (outcome == null || outcome.kind() == Outcome.Kind.NOT_SENT) {
-                    // Somebody waits there, or it is paused: the same one is next, when that is over.
-                    nextNanos = sentNanos + AGAIN_NANOS;
-                    why = outcome == null ? SharedEngine.sentence(failure) : outcome.reason();
-                } else {
-                    request = Optional.empty();
-                    if (outcome.kind() == Outcome.Kind.ACCEPTED) {
-                        stored += prefix.tokenCount();
-                        prefixes++;
-                    } else {
-                        planned -= prefix.tokenCount();
-                        why = outcome.reason();
+        long name = now.orElseThrow().name();
+        Optional<Long> life = incarnation;
+        CompletionStage<?> unused = SharedEngine.asked(() -> controller.warm(prefix))
+                .whenComplete((outcome, failure) -> {
+                    synchronized (this) {
+                        busy = false;
+                        if (life.equals(incarnation) && !over) {
+                            take(prefix, name, failure == null ? outcome.kind() : Outcome.Kind.NOT_SENT);
+                        }
                     }
-                    answered = true;
-                }
+                });
+    }
+
+    private void take(HoldRequest prefix, long name, Outcome.Kind kind) {
+        if (kind == Outcome.Kind.NOT_SENT) {
+            // The same one is next, when that is over.
+            nextNanos = sentNanos + AGAIN_NANOS;
+            why = "a request waits at the engine, or nothing is sent there yet";
+            return;
+        }
+        answered = true;
+        request = Optional.empty();
+        switch (kind) {
+            case ACCEPTED -> {
+                stored += prefix.tokenCount();
+                prefixes++;
+                why = "it goes on";
             }
-        });
+            case MISSING -> end("nothing is sent there: it is paused, on a dry run, or has no such requests");
+            case DEFERRED -> {
+                harmful.add(name);
+                end("a request had no clear answer, which may have hurt the engine");
+            }
+            default -> planned -= prefix.tokenCount();
+        }
     }
 
     private void end(String reason) {

@@ -226,6 +226,19 @@ class CellMemberTest {
     }
 
     @Test
+    @DisplayName("a lease that is longer than anything stays in a store is put again and again")
+    void leaseOfAYear() {
+        MemoryFleetStore store = new MemoryFleetStore(() -> time.now);
+        Life a = time.start("a", store);
+        time.start("b", store);
+        FleetHold year = wish(1, 9, FleetHold.ALL, 365 * 86_400);
+        assertThat(a.member.hold(year)).isTrue();
+        time.seconds(40);
+        assertThat(wanting(year)).containsExactly("a", "b");
+        assertThat(a.member.counters().failed()).isZero();
+    }
+
+    @Test
     @DisplayName("a hold that two processes took ends when one releases it, and stays over")
     void tombstones() {
         Life a = time.start("a");

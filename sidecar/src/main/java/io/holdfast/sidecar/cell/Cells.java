@@ -20,6 +20,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
@@ -56,6 +57,9 @@ public final class Cells implements AutoCloseable {
     private final Map<String, Part> parts = new ConcurrentSkipListMap<>();
     /** Times at which what is declared was asked for last. */
     private final Map<String, Long> declared = new ConcurrentHashMap<>();
+
+    /** Declared holds of which the log has told that they could not be asked for. */
+    private final Set<String> troubled = ConcurrentHashMap.newKeySet();
 
     private final AtomicBoolean looking = new AtomicBoolean();
     private volatile boolean closed;
@@ -127,19 +131,27 @@ public final class Cells implements AutoCloseable {
                     || !part.link().fault().isEmpty()
                     || !cell(part.link()).map(part.cell()::equals).orElse(true);
             if (over) {
-                part.link().takesPart(Optional.empty(), 0);
+                part.link().takesPart(Optional.empty(), config.readyWhenWarm());
                 part.engine().leave();
             }
             return over;
         });
         for (EngineLink link : links.values()) {
             if (!parts.containsKey(link.id()) && link.fault().isEmpty()) {
+                link.takesPart(Optional.empty(), config.readyWhenWarm());
                 cell(link).ifPresent(cell -> join(link, cell));
             }
         }
         parts.values().forEach(part -> {
-            part.engine().poll();
-            part.link().config().fleetHolds().forEach(hold -> declare(part, hold));
+            try {
+                part.engine().poll();
+                part.link().config().fleetHolds().forEach(hold -> declare(part, hold));
+            } catch (RuntimeException e) {
+                LOG.error(
+                        "Engine {}: its part in the fleet failed; it is tried again.",
+                        part.link().id(),
+                        e);
+            }
         });
     }
 
@@ -154,9 +166,8 @@ public final class Cells implements AutoCloseable {
         CompletionStage<?> _ = CompletableFuture.supplyAsync(hold::source, executor)
                 .thenCompose(part.link().prefixes()::sharedTokens)
                 .thenAccept(tokens -> {
-                    int copies = hold.copies().filter("all"::equals).isPresent()
-                            ? FleetHold.ALL
-                            : Integer.parseInt(hold.copies().orElse("1"));
+                    int number = hold.copies().orElse(DeclaredHold.ALL);
+                    int copies = number == DeclaredHold.ALL ? FleetHold.ALL : number;
                     if (part.engine()
                             .declare(hold.name(), tokens, copies, DECLARED_LEASE)
                             .isEmpty()) {
@@ -164,7 +175,9 @@ public final class Cells implements AutoCloseable {
                     }
                 })
                 .whenComplete((done, failure) -> {
-                    if (failure != null) {
+                    if (failure == null) {
+                        troubled.remove(key);
+                    } else if (troubled.add(key)) {
                         Throwable cause = failure.getCause() == null ? failure : failure.getCause();
                         LOG.warn(
                                 "Hold {} of engine {} is not asked for in the fleet yet ({}); it is tried again.",
@@ -183,7 +196,7 @@ public final class Cells implements AutoCloseable {
     }
 
     private void join(EngineLink link, Cell cell) {
-        String name = link.id().replaceAll("[^A-Za-z0-9.:-]", "-") + ":" + process;
+        String name = link.id().replaceAll("[^A-Za-z0-9._:-]", "-") + ":" + process;
         SharedEngine engine = new SharedEngine(
                 store,
                 cell,
@@ -221,8 +234,15 @@ public final class Cells implements AutoCloseable {
         return store.said();
     }
 
-    /** The tokens of a prefix that is hot at an engine of this process, or of a hold that was taken here. */
-    public Optional<int[]> tokens(long name) {
+    /**
+     * The tokens of a prefix that is hot at an engine of this process, or of a hold that was taken here; none where
+     * fleet.address does not say that others may ask.
+     */
+    public Optional<int[]> tellTokens(long name) {
+        return config.address().isEmpty() ? Optional.empty() : tokens(name);
+    }
+
+    private Optional<int[]> tokens(long name) {
         return parts.values().stream()
                 .flatMap(part -> part.engine().tokens(name).stream())
                 .findFirst();

@@ -12,7 +12,6 @@ import io.holdfast.sidecar.config.PemFiles;
 import io.holdfast.sidecar.config.Secret;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.UncheckedIOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -25,9 +24,13 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * Asks the sidecar that took a hold of the fleet for its tokens: one that the configuration names, and nobody else.
+ * Asks other sidecars for tokens, of holds that they took and of what is hot there: those that the configuration names, and
+ * nobody else.
  *
  * <p>The address comes from a store, which may say anything. So it is compared with the configuration before anybody is
  * called, redirections are not followed, and of an answer no more is read than the hold has tokens.
@@ -87,7 +90,7 @@ final class PeerTokens implements TokenSource, AutoCloseable {
     public CompletionStage<int[]> tokens(FleetHold hold) {
         URI peer = url(hold.address()).orElseThrow();
         HttpRequest request = request(peer, "{\"hold\":\"" + hold.id() + "\"}");
-        return CompletableFuture.supplyAsync(() -> ask(request, hold.tokens(), peer), executor);
+        return answered(request, hold.tokens(), peer);
     }
 
     @Override
@@ -99,7 +102,7 @@ final class PeerTokens implements TokenSource, AutoCloseable {
     public CompletionStage<int[]> tokens(String address, long name, int count) {
         URI peer = url(address).orElseThrow();
         HttpRequest request = request(peer, "{\"name\":\"" + HexFormat.of().toHexDigits(name) + "\"}");
-        return CompletableFuture.supplyAsync(() -> ask(request, count, peer), executor);
+        return answered(request, count, peer);
     }
 
     private Optional<URI> url(String address) {
@@ -120,33 +123,48 @@ final class PeerTokens implements TokenSource, AutoCloseable {
         return request.build();
     }
 
-    private int[] ask(HttpRequest request, int most, URI address) {
-        String who = "the sidecar at " + address.getRawAuthority();
+    /** An answer that stops in its middle would be waited for without end. */
+    private CompletionStage<int[]> answered(HttpRequest request, int most, URI peer) {
+        String who = "the sidecar at " + peer.getRawAuthority();
+        AtomicReference<Optional<InputStream>> open = new AtomicReference<>(Optional.empty());
+        return CompletableFuture.supplyAsync(() -> ask(request, most, who, open), executor)
+                .orTimeout(2 * LIMIT.toSeconds(), TimeUnit.SECONDS)
+                .whenComplete((tokens, failure) -> open.get().ifPresent(PeerTokens::hangUp))
+                .exceptionallyCompose(failure -> CompletableFuture.failedFuture(
+                        failure instanceof TimeoutException
+                                ? new IllegalStateException(who + " did not answer in time")
+                                : failure));
+    }
+
+    private static void hangUp(InputStream body) {
+        try {
+            body.close();
+        } catch (IOException e) {
+            // It is of no use any more.
+        }
+    }
+
+    private int[] ask(HttpRequest request, int most, String who, AtomicReference<Optional<InputStream>> open) {
         try {
             HttpResponse<InputStream> answer = client.send(request, BodyHandlers.ofInputStream());
-            try (InputStream body = answer.body()) {
-                if (answer.statusCode() != 200) {
-                    throw new IOException(who + " answered with HTTP " + answer.statusCode()
-                            + (answer.statusCode() == 401 || answer.statusCode() == 403
-                                    ? ": both need the same act token"
-                                    : ""));
-                }
-                return read(body.readNBytes(most * BYTES_A_TOKEN + BYTES_BESIDE), most);
+            open.set(Optional.of(answer.body()));
+            if (answer.statusCode() != 200) {
+                throw new IllegalStateException(who + " answered with HTTP " + answer.statusCode()
+                        + (answer.statusCode() == 401 || answer.statusCode() == 403
+                                ? ": both need the same act token"
+                                : ""));
             }
+            return read(answer.body().readNBytes(most * BYTES_A_TOKEN + BYTES_BESIDE), most, who);
         } catch (IOException e) {
-            String said = String.valueOf(e.getMessage());
-            throw new UncheckedIOException(new IOException(
-                    said.startsWith(who)
-                            ? said
-                            : who + " did not answer (" + e.getClass().getSimpleName() + ")",
-                    e));
+            throw new IllegalStateException(
+                    who + " did not answer (" + e.getClass().getSimpleName() + ")", e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new IllegalStateException("it was interrupted", e);
         }
     }
 
-    private static int[] read(byte[] body, int most) throws IOException {
+    private static int[] read(byte[] body, int most, String who) throws IOException {
         int[] tokens = new int[most];
         int count = 0;
         try (JsonParser json = JSON.createParser(body)) {
@@ -158,7 +176,7 @@ final class PeerTokens implements TokenSource, AutoCloseable {
             }
         }
         if (count != most) {
-            throw new IOException("the answer has " + count + " tokens, and the hold " + most);
+            throw new IllegalStateException(who + " sent " + count + " tokens in place of " + most);
         }
         return tokens;
     }

@@ -1,7 +1,5 @@
 package io.holdfast.sidecar.config;
 
-import static io.holdfast.sidecar.config.ConfigException.require;
-
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -19,6 +17,7 @@ import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.stream.Stream;
 
 /** Prefix that the configuration asks to hold, by a text, a conversation, tokens, or a file that has a text. */
@@ -45,11 +44,13 @@ public record DeclaredHold(
         boolean measured,
 
         @Key("has so many engines of the fleet hold it, or all, in place of this one; fleet.store says by which store")
-        @Unit(value = "engines", range = "1 to 1000, or all")
+        @Unit(value = "engines", from = 1, to = 1_000, or = "all")
         @Default(why = "this engine holds it")
-        Optional<String> copies) {
+        OptionalInt copies) {
+    /** As many copies as there are engines: what the word for it is read as. */
+    public static final int ALL = 0;
+
     private static final long MOST_BYTES = 8 << 20;
-    private static final String COPIES = "all|[1-9][0-9]{0,2}|1000";
 
     public DeclaredHold {
         EngineConfig.requireName(name);
@@ -63,8 +64,6 @@ public record DeclaredHold(
         if (tools.isPresent() && messages.isEmpty()) {
             throw new ConfigException("tools", "are a part of a conversation; write messages, or leave the key out");
         }
-        copies.ifPresent(
-                number -> require(number.matches(COPIES), "copies", number, "write 1 to 1000, or all, in quotes"));
         tokens = tokens.map(List::copyOf);
     }
 

@@ -19,12 +19,12 @@ public record FleetConfig(
         @Key("where engines leave what the others should know: none, memory (among the engines of this process) or"
                 + " valkey://host:port, valkeys://… (TLS), valkey-sentinel://host:port,…/name,"
                 + " valkey-cluster://host:port,…")
-        @Unit("none, memory or address")
+        @Unit("address")
         @Default(value = "none", why = "nothing is shared, and nobody is asked")
         String store,
 
         @Key("word that keeps engines of one model apart that are to share nothing")
-        @Unit(value = "word", range = "letters, digits, dots, dashes")
+        @Unit(value = "name", range = "letters, digits, dots, dashes")
         @Default(why = "engines of one model share what is hot")
         Optional<String> namespace,
 
@@ -34,12 +34,12 @@ public record FleetConfig(
         @Key("environment variable that has the store's password") @Default(why = "none")
         Optional<String> passwordEnv,
 
-        @Key("URL at which peers reach this sidecar, to ask it for the tokens of fleet holds that it took")
-        @Default(why = "nobody can ask, so other engines hold only what they saw themselves")
+        @Key("URL at which peers may ask this sidecar for tokens: of fleet holds that it took, and of what is hot here")
+        @Default(why = "nobody may ask, so other engines hold only what they saw themselves")
         Optional<URI> address,
 
-        @Key("names, addresses and ranges of other sidecars, which may be asked for tokens of prompts; they have"
-                + " the same act token")
+        @Key("names, addresses and ranges of other sidecars, which may be asked for tokens of prompts, each perhaps"
+                + " with a port (else that of address, or 8471); they have the same act token")
         @Unit(value = "names", range = "names, addresses, a.b.c.d/n")
         @Default(value = "[]", why = "nobody is asked, whatever the store says")
         List<String> peers,
@@ -64,6 +64,8 @@ public record FleetConfig(
 
         @Key("certificates that peers' may be signed by") @Unit("file") @Default(why = "the JDK's")
         Optional<Path> caFile) {
+    private static final int USUAL_PORT = 8471;
+    private static final int LONGEST_ADDRESS = 256;
     private static final Pattern WORD = Pattern.compile("[A-Za-z0-9._-]{1,64}");
     private static final Pattern STORE = Pattern.compile("none|memory|(valkey|redis)s?(-(sentinel|cluster))?://\\S+");
 
@@ -89,10 +91,17 @@ public record FleetConfig(
         namespace.ifPresent(word -> require(
                 WORD.matcher(word).matches(), "namespace", word, "write 1 to 64 letters, digits, dots and dashes"));
         address.ifPresent(url -> require(
-                url.getHost() != null && ("http".equals(url.getScheme()) || "https".equals(url.getScheme())),
+                url.getHost() != null
+                        && ("http".equals(url.getScheme()) || "https".equals(url.getScheme()))
+                        && url.getRawUserInfo() == null
+                        && url.getRawQuery() == null
+                        && url.getRawFragment() == null
+                        && (url.getRawPath().isEmpty() || url.getRawPath().equals("/"))
+                        && url.toString().length() <= LONGEST_ADDRESS
+                        && url.toString().chars().allMatch(c -> c > ' ' && c <= '~'),
                 "address",
-                url,
-                "write a URL such as https://10.0.0.7:8471"));
+                "not such a URL",
+                "write scheme, host and port alone, such as https://10.0.0.7:8471"));
         address.ifPresent(url -> require(
                 "https".equals(url.getScheme()) || SidecarConfig.Listen.isLoopback(url.getHost()),
                 "address",
@@ -115,6 +124,7 @@ public record FleetConfig(
 
     /** Returns who may be asked for tokens. */
     public Peers mayBeAsked() {
-        return new Peers(peers);
+        return new Peers(
+                peers, address.map(URI::getPort).filter(port -> port >= 0).orElse(USUAL_PORT));
     }
 }

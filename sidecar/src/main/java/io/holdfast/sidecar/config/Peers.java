@@ -5,6 +5,7 @@ import java.net.URI;
 import java.net.UnknownHostException;
 import java.util.List;
 import java.util.Locale;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** Other sidecars that the configuration names; nobody else is called or told anything, whatever a store says. */
@@ -13,11 +14,31 @@ public final class Peers {
     private static final Pattern LITERAL =
             Pattern.compile("[0-9]{1,3}(\\.[0-9]{1,3}){3}|[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*");
 
-    private final List<String> peers;
+    private static final Pattern PORT = Pattern.compile("(\\[[^]]*]|[^:\\[\\]]*):([0-9]{1,5})");
 
-    /** @param peers names, addresses and ranges of them */
-    public Peers(List<String> peers) {
+    private final List<String> peers;
+    private final int usual;
+
+    /**
+     * Names them.
+     *
+     * @param peers names, addresses and ranges of them, each perhaps with a port
+     * @param usual port of those that have none
+     */
+    public Peers(List<String> peers, int usual) {
         this.peers = List.copyOf(peers);
+        this.usual = usual;
+    }
+
+    private static String host(String peer) {
+        Matcher written = PORT.matcher(peer);
+        String host = written.matches() ? written.group(1) : peer;
+        return host.startsWith("[") && host.endsWith("]") ? host.substring(1, host.length() - 1) : host;
+    }
+
+    private int port(String peer) {
+        Matcher written = PORT.matcher(peer);
+        return written.matches() ? Integer.parseInt(written.group(2)) : usual;
     }
 
     /** Returns true if there are none. */
@@ -25,7 +46,8 @@ public final class Peers {
         return peers.isEmpty();
     }
 
-    static boolean isOne(String peer) {
+    static boolean isOne(String written) {
+        String peer = host(written);
         int slash = peer.indexOf('/');
         String host = slash < 0 ? peer : peer.substring(0, slash);
         if (!LITERAL.matcher(host).matches()) {
@@ -50,7 +72,9 @@ public final class Peers {
         String name = host.startsWith("[") ? host.substring(1, host.length() - 1) : host;
         boolean encrypted = "https".equals(url.getScheme());
         boolean local = "http".equals(url.getScheme()) && SidecarConfig.Listen.isLoopback(name);
-        return (encrypted || local) && peers.stream().anyMatch(peer -> covers(peer, name));
+        int port = url.getPort() >= 0 ? url.getPort() : encrypted ? 443 : 80;
+        // Whoever is asked is shown the act token: another service of a peer's machine must not be.
+        return (encrypted || local) && peers.stream().anyMatch(peer -> port(peer) == port && covers(host(peer), name));
     }
 
     /** A name is one of them as it is written, since what it resolves to is a name server's word. */

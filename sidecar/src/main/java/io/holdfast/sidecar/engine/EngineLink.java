@@ -18,6 +18,7 @@ import io.holdfast.core.pin.Ledger;
 import io.holdfast.core.pin.PinsView;
 import io.holdfast.embed.cell.CellMember;
 import io.holdfast.embed.cell.SharedEngine;
+import io.holdfast.embed.cell.WarmingView;
 import io.holdfast.embed.ledger.FileLedgerStore;
 import io.holdfast.events.BlockNaming;
 import io.holdfast.events.Subscription;
@@ -631,10 +632,16 @@ public final class EngineLink implements AutoCloseable {
 
     /** Reason why its cache is not warm enough for users yet; absent where it is, or nobody asks for that. */
     Optional<String> coldness() {
-        return shared.map(SharedEngine::warming)
-                .filter(warming -> !warming.over() && warming.part() < warmEnough)
-                .map(warming -> "its cache is being filled with what is hot in the fleet: " + warming.storedTokens()
-                        + " of " + warming.plannedTokens() + " tokens are there (" + warming.why() + ")");
+        if (warmEnough <= 0) {
+            return Optional.empty();
+        }
+        Optional<WarmingView> warming = shared.map(SharedEngine::warming);
+        if (warming.isEmpty()) {
+            return Optional.of("it takes no part in its fleet yet, so its cache may be cold");
+        }
+        return warming.filter(its -> !its.over() && (its.plannedTokens() == 0 || its.part() < warmEnough))
+                .map(its -> "its cache is being filled with what is hot in the fleet: " + its.storedTokens() + " of "
+                        + its.plannedTokens() + " tokens are there (" + its.why() + ")");
     }
 
     /** Answers whether the engine makes a text of a token id, and so has it. */

@@ -57,6 +57,7 @@ public final class EngineViews {
     /* The event thread's. */
     private long writtenNanos;
     private CompletableFuture<Void> writing = CompletableFuture.completedFuture(null);
+    private final Map<Integer, StreamPosition> copied = new HashMap<>();
 
     /** For the executor alone, one write at a time. */
     private final Map<Integer, StreamPosition> written = new HashMap<>();
@@ -111,12 +112,11 @@ public final class EngineViews {
     CompletableFuture<Void> last() {
         CompletableFuture<Void> done = new CompletableFuture<>();
         thread.execute(loop -> {
-            CompletableFuture<Void> before = writing;
             thread.attempt(
                     controller,
                     "its view could not be copied",
-                    () -> writing = before.thenCombine(write(events.subscriptions()), (one, two) -> two));
-            writing.whenComplete((nothing, failure) -> done.complete(null));
+                    () -> writing = CompletableFuture.allOf(writing, write(events.subscriptions())));
+            CompletableFuture<Void> _ = writing.whenComplete((nothing, failure) -> done.complete(null));
         });
         return done;
     }
@@ -125,7 +125,13 @@ public final class EngineViews {
         Map<Integer, ViewSnapshot> views = new HashMap<>();
         for (int rank = 0; rank < heard.size(); rank++) {
             int at = rank;
-            snapshot(heard.get(rank), rank).ifPresent(view -> views.put(at, view));
+            Optional<StreamPosition> position = heard.get(rank).position();
+            if (position.isPresent() && !position.equals(Optional.ofNullable(copied.get(rank)))) {
+                snapshot(heard.get(rank), rank).ifPresent(view -> {
+                    copied.put(at, view.position());
+                    views.put(at, view);
+                });
+            }
         }
         return views.isEmpty()
                 ? CompletableFuture.completedFuture(null)

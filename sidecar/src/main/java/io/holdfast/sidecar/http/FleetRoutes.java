@@ -188,7 +188,7 @@ final class FleetRoutes implements HttpApi.Routes {
 
     private int[] found(Asked asked) {
         Cells known = shared();
-        return (asked.name().isPresent() ? known.tokens(asked.name().getAsLong()) : known.tokens(asked.hold()))
+        return (asked.name().isPresent() ? known.tellTokens(asked.name().getAsLong()) : known.tokens(asked.hold()))
                 .orElseThrow(
                         () -> new ApiError(404, "This sidecar has no tokens of that hold or prefix, or not any more."));
     }

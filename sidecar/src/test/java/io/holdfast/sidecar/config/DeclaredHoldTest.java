@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
+import java.util.OptionalInt;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -41,6 +42,6 @@ final class DeclaredHoldTest {
                 Optional.empty(),
                 Optional.empty(),
                 false,
-                Optional.empty());
+                OptionalInt.empty());
     }
 }

@@ -96,7 +96,7 @@ function callouts(engine, detail) {
   return found;
 }
 
-function card(title, classes, ...children) {
+export function card(title, classes, ...children) {
   const id = `h-${title.toLowerCase().replaceAll(' ', '-')}`;
   return h(`section.card${classes}`, {'aria-labelledby': id, 'data-key': id}, h('h2', {id}, title), ...children);
 }

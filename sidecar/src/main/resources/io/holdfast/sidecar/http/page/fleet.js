@@ -1,9 +1,9 @@
 // All engines at a glance: on how many holding helps, and the list of them.
 
 import {stacked} from './chart.js';
-import {sign} from './detail.js';
+import {card, sign} from './detail.js';
 import {h} from './dom.js';
-import {VERDICTS, clear, count, plural, signed} from './words.js';
+import {VERDICTS, clear, count, percent, plural, signed} from './words.js';
 
 const MANY = 4;
 const NAMED = 3;
@@ -60,4 +60,27 @@ function tile(engine, shown) {
     h('span.verdict', {}, sign(engine.verdict), VERDICTS[engine.verdict].word),
     h('span.effect', {}, told && engine.effect.effectPercent !== null && clear(engine.effect) ? signed(engine.effect.effectPercent) : ''),
     h('span.note', {}, !engine.ready ? 'not ready' : engine.paused ? 'paused' : '')));
+}
+
+const SHOWN = 10;
+
+/** Cells of engines that share what they know by a store; nothing where none is shared. */
+export function cellsCard(fleet) {
+  return fleet !== null && fleet.cells.length > 0 && h('div.cards', {'data-key': 'cells'}, fleet.cells.map(cell =>
+    card(`Fleet: ${cell.model}`, '.wide',
+      h('p', {}, cell.engines.length === 0
+        ? 'Nothing is known of other engines: the store has not answered for two periods.'
+        : `${plural(cell.engines.length, 'engine')} in blocks of ${count(cell.blockTokens)} tokens. `
+          + `Touches follow the cache: ${percent(cell.touchesFollowTheCache)} of those that could.`),
+      cell.prefixes.length > 0 && h('div.scroll', {tabindex: '0', role: 'region', 'aria-label': 'Hot prefixes of the fleet, a table'},
+        h('table', {},
+          h('thead', {}, h('tr', {}, ['Prefix', 'Tokens', 'Touches an hour', 'Copies', 'Held', 'Tokens saved an hour']
+            .map(head => h('th', {scope: 'col'}, head)))),
+          h('tbody', {}, cell.prefixes.slice(0, SHOWN).map(prefix => h('tr', {'data-key': prefix.name},
+            [prefix.name.slice(0, 8), prefix.tokens === undefined ? 'unknown' : count(prefix.tokens), count(prefix.touchesAnHour),
+              count(prefix.copies.filter(copy => copy.resident).length), count(prefix.copies.filter(copy => copy.held).length),
+              prefix.savedTokensAnHour === undefined ? 'unknown' : count(prefix.savedTokensAnHour)].map(text => h('td', {}, text))))))),
+      cell.holds.map(hold => h('p.note', {'data-key': hold.id},
+        `Hold ${hold.id}${hold.requester ? ` of ${hold.requester}` : ''}: ${count(hold.tokens)} tokens on ${hold.copies} engines, held on ${count(hold.held)}.`)),
+      h('p.note', {}, `Store: ${fleet.store}.`))));
 }

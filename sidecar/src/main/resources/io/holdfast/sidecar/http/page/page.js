@@ -2,17 +2,19 @@
 
 import {engineDetail, segmentsCard} from './detail.js';
 import {h, show} from './dom.js';
-import {fleetAnswer, fleetList, fleetTitle} from './fleet.js';
+import {cellsCard, fleetAnswer, fleetList, fleetTitle} from './fleet.js';
 import {HoldForm} from './holdform.js';
 import {Live, problem} from './live.js';
 import {VERDICTS, clock, plural} from './words.js';
 
 const TOKEN = 'holdfast.token';
 const SAID_MILLIS = 12_000;
+const FLEET_MILLIS = 10_000;
 
 const at = id => document.getElementById(id);
 let token = sessionStorage.getItem(TOKEN) ?? '';
 let last = null;
+let cells = null;
 let lostSince = 0;
 let lostWhy = '';
 let followed;
@@ -53,7 +55,21 @@ function render() {
   }
   at('frame').classList.toggle('many', several);
   const main = at('main');
-  show(main, [...engineDetail(engine, last.detail, main.clientWidth, several), segmentsCard(last.otherSegments)]);
+  show(main, [...engineDetail(engine, last.detail, main.clientWidth, several), segmentsCard(last.otherSegments), cellsCard(cells)]);
+}
+
+/** What engines of other sidecars say comes every ten seconds at most. */
+async function askFleet() {
+  if (document.hidden) {
+    return;
+  }
+  try {
+    const response = await fetch('/api/v1/fleet', {headers: token ? {Authorization: `Bearer ${token}`} : {}, cache: 'no-store'});
+    cells = response.ok ? await response.json() : null;
+  } catch {
+    cells = null;
+  }
+  render();
 }
 
 function state(now, why) {
@@ -186,3 +202,5 @@ addEventListener('hashchange', () => {
 addEventListener('resize', render);
 at('token-button').textContent = token ? 'Token set' : 'Token';
 follow();
+askFleet();
+setInterval(askFleet, FLEET_MILLIS);
