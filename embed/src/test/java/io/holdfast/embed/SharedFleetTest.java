@@ -79,12 +79,12 @@ class SharedFleetTest {
     }
 
     private void seconds(int count) {
-        for (int i = 0; i < 10 * count; i++) {
-            nanos.addAndGet(SECOND / 10);
+        for (int i = 0; i < 2 * count; i++) {
+            nanos.addAndGet(SECOND / 2);
             for (Life life : lives) {
                 life.fleet.engines().forEach(each -> each.readings(ToldEngine.readings(1_000, nanos.get())));
                 life.fleet.doWork();
-                if (i % 10 == 0) {
+                if (i % 2 == 0) {
                     life.shared.poll();
                 }
             }

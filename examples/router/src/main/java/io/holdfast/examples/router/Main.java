@@ -16,9 +16,10 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.Optional;
 import java.util.Scanner;
-import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 
@@ -30,17 +31,18 @@ public final class Main {
     public static void main(String[] args) throws InterruptedException {
         try {
             ThreadFactory threads = Thread.ofPlatform().daemon().factory();
-            ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(threads);
+            ScheduledExecutorService timer = Executors.newScheduledThreadPool(2, threads);
             boolean keeps = args.length > 1 && args[0].equals("--views");
             Optional<FileViewSource> views = keeps
                     ? Optional.of(new FileViewSource(Files.createDirectories(Path.of(args[1])), timer))
                     : Optional.empty();
             PrefixRouter router = router(views, keeps ? Arrays.copyOfRange(args, 2, args.length) : args);
             FleetRunner.start(router.fleet(), threads);
-            views.ifPresent(
+            Optional<ScheduledFuture<?>> writing = views.map(
                     each -> timer.scheduleWithFixedDelay(() -> keep(each, router.fleet()), 5, 5, TimeUnit.SECONDS));
             Runtime.getRuntime().addShutdownHook(new Thread(() -> {
-                views.ifPresent(each -> keep(each, router.fleet()).join());
+                writing.ifPresent(each -> each.cancel(false));
+                views.ifPresent(each -> keep(each, router.fleet()));
                 System.out.println(router.summary());
             }));
             HttpClient http = HttpClient.newHttpClient();
@@ -57,13 +59,12 @@ public final class Main {
         }
     }
 
-    private static CompletableFuture<Void> keep(FileViewSource views, Fleet fleet) {
-        return views.keep(fleet)
-                .exceptionallyCompose(failure -> {
-                    System.err.println(failure.getMessage());
-                    return CompletableFuture.completedFuture(null);
-                })
-                .toCompletableFuture();
+    private static void keep(FileViewSource views, Fleet fleet) {
+        try {
+            views.keep(fleet).toCompletableFuture().join();
+        } catch (CompletionException e) {
+            System.err.println(e.getMessage());
+        }
     }
 
     static PrefixRouter router(Optional<FileViewSource> views, String... args) {
