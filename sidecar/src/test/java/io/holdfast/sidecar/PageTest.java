@@ -227,7 +227,7 @@ class PageTest {
             chromium().looks(1280, 800, false);
             chromium().open(api.uri.resolve("/"));
             chromium().textOf(row, text -> text.equals("Release"));
-            assertThat(chromium().text("#main")).contains("hoever may act can read why");
+            assertThat(chromium().text("#main")).contains("callers who may act see why");
 
             chromium().click(row);
 
@@ -239,7 +239,7 @@ class PageTest {
             accessible(false);
             chromium().evaluate("document.querySelector('#token').value = '" + ServedApi.ACT + "'");
             chromium().click("#token-form button[type=submit]");
-            chromium().textOf("#main", text -> !text.contains("hoever may act can read why"));
+            chromium().textOf("#main", text -> !text.contains("callers who may act see why"));
             chromium().click(row);
 
             chromium().textOf("#said", text -> text.contains("is released."));

@@ -48,6 +48,10 @@ public final class CannedPage implements AutoCloseable {
         new PageRoutes((context, type, text) ->
                         context.response().putHeader("content-type", type).end(text))
                 .addTo(router);
+        router.get("/api/v1/fleet")
+                .handler(context -> context.response()
+                        .putHeader("content-type", "application/json")
+                        .end("{\"store\":\"none\",\"cells\":[]}"));
         router.get("/api/v1/overview/stream").handler(context -> {
             String asked = Optional.ofNullable(context.request().getParam("engine"))
                     .orElse(overview().engines().getFirst().id());
