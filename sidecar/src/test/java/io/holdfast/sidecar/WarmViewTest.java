@@ -91,8 +91,11 @@ class WarmViewTest {
             // One that comes late and has a sibling.
             try (Sidecar second = sidecar("two", List.of(first.uri()));
                     SidecarClient warm = new SidecarClient(second.uri())) {
-                JsonObject late =
-                        Eventually.see("the view is taken over", warm::engine, seen -> seen.getBoolean("certain"));
+                JsonObject late = Eventually.see(
+                        "the view is taken over, and how long that took is known",
+                        warm::engine,
+                        seen -> seen.getBoolean("certain")
+                                && seen.getJsonObject("view").getDouble("certainAfterSeconds") != null);
                 assertThat(late.getString("certainty")).contains("was taken over");
                 assertThat(late.getJsonObject("view").getInteger("taken")).isEqualTo(1);
                 assertThat(late.getJsonObject("view").getDouble("certainAfterSeconds"))
