@@ -125,7 +125,7 @@ final class StormTest {
     /** Three to five engines that share a store, which storms as well. */
     @Test
     void stormsWithAFleet_leaveNothingBehindAndStopNoEngine() {
-        List<Storm> storms = LongStream.range(0, DEEP ? 500 : 6)
+        List<Storm> storms = LongStream.range(0, DEEP ? 500 : 3)
                 .mapToObj(seed -> Storm.of(seed, StormFleet.Kind.STORMY))
                 .toList();
         assertThat(storms.stream()
