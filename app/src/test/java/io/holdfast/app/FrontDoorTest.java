@@ -31,6 +31,7 @@ class FrontDoorTest {
                         "sidecar",
                         "top",
                         "summary",
+                        "fleet",
                         "ledger",
                         "loadtest",
                         "replay",

@@ -152,8 +152,9 @@ class LoadtestRunTest {
     @Test
     void moreHeldThanTheCacheHas_isRefusedBeforeAnythingIsWritten() {
         try (Emulator emulator = Emulator.start(vertx, QuickEngine.SESSIONS)) {
-            assertThat(run(emulator, "--hold", "release", "--held-tokens", "100000")
-                            .badInput())
+            CommandRun told = run(emulator, "--hold", "release", "--held-tokens", "100000");
+            assertThat(told.code()).isEqualTo(2);
+            assertThat(told.err().strip())
                     .contains("What is held (100000 tokens) and the prefix of 256 do not fit into the cache of ")
                     .endsWith("; hold less by --held-tokens.");
         }
