@@ -115,7 +115,7 @@ final class Learned implements Overlay {
         return lastStore;
     }
 
-    /** What is held from now on comes from a snapshot, or from the engine again. */
+    /** Takes in that what is held from now on comes from a snapshot, or from the engine again. */
     void restoring(boolean now) {
         restoring = now;
         namespaced &= !now;

@@ -11,24 +11,24 @@ import java.util.Arrays;
  */
 public final class ViewSnapshot {
     /*
-     * What is in it
-     * -------------
+     * Contents
+     * --------
      * Chains of at most sixteen blocks, as the tree has them in strips: each hangs under a block of an earlier chain, a
      * root, or a parent that nobody announced. So a reader that goes from the first to the last always knows the parent.
      * Blocks between a held one and its root are in it though nobody holds them: without them there is no way down.
      * Where blocks are named by content, the engine's hash stands beside the name. What is counted rather than held
      * (second copies, blocks without a name, other groups of layers) is a list.
      *
-     * What is not
-     * -----------
+     * Left out
+     * --------
      * Which blocks ended an insertion, on which pins rest, is left out, and so is where twins of one insertion end: a
      * pin that goes by a wrong one kills an engine. After a load nothing that was loaded is known to end an insertion,
      * until the engine stores it again; a mark that was known before the load, of a block that stayed, is kept. What is
      * ambiguous is in it, because to take that for unambiguous would be wrong. Touches and times are not: a loaded block
      * counts as one that nobody has touched yet, which teaches nothing about residence.
      *
-     * What it costs
-     * -------------
+     * Cost
+     * ----
      * The writer copies arrays: 9 bytes a block, 17 where blocks are named by content, and 8 a chain. Bytes, checksum
      * and disk are for another thread.
      */
@@ -39,7 +39,7 @@ public final class ViewSnapshot {
 
     static final int NO_GROUP = -1;
 
-    /** What a {@link Counts count} is of. */
+    /** Kinds of blocks that a {@link Counts count} is of. */
     static final int COPIES = 0;
 
     static final int UNPLACED = 1;
@@ -86,7 +86,7 @@ public final class ViewSnapshot {
     final int[] parents;
     final int[] lengths;
     final long[] names;
-    /** The same as the names where those are the engine's hashes; 0 for a block that is not held. */
+    /** Hashes of the engine, beside the names or the same as these; 0 for a block that is not held. */
     final long[] hashes;
 
     final byte[] marks;
