@@ -73,8 +73,15 @@ final class EngineRoutes implements HttpApi.Routes {
     }
 
     /** For a sibling that follows the same engine: hashes and counts, no token of any prompt. */
+    /** The names of all blocks answer any guess of what others' prompts begin with, so they are for who may act. */
     private void tree(RoutingContext context) {
         EngineLink engine = api.engine(context);
+        if (!access.mayAct(context.request())) {
+            throw new ApiError(
+                    403,
+                    "The tree of a cache is for callers who may act: send the act token as Authorization: Bearer"
+                            + " TOKEN.");
+        }
         int rank = HttpApi.number(context, "rank", 0, 0, MOST_RANK);
         api.await(engine.views().encoded(rank), TREE_SECONDS, HttpApi.controllerSilent(engine))
                 .onSuccess(view -> view.ifPresentOrElse(
