@@ -109,9 +109,11 @@ final class HoldBook {
     synchronized int read(Collection<FleetHold> values, long now) {
         forget(now);
         values.stream().filter(FleetHold::released).forEach(sign -> {
-            holds.remove(sign.id());
+            Optional<Entry> known = Optional.ofNullable(holds.remove(sign.id()));
+            // Remembered no longer than what it ends could have lasted, whatever it says: it may be a lie.
+            long longest = known.map(each -> Math.max(0, each.end - now)).orElse(RELEASED_NANOS) / MILLI;
             if (!over.containsKey(sign.id())) {
-                end(sign, false, now);
+                end(sign.withLease(Math.min(sign.leaseMillis(), longest)), false, now);
             }
         });
         int tooMany = 0;

@@ -44,4 +44,17 @@ class HoldBookTest {
         assertThat(book.all(118 * SECOND)).hasSize(1);
         assertThat(book.all(119 * SECOND)).isEmpty();
     }
+
+    @Test
+    @DisplayName("a sign that a hold is over keeps its id no longer than the hold could have lasted")
+    void signThatLies() {
+        book.take(MINUTE, 0);
+        book.read(List.of(YEAR.asReleased()), 0);
+        assertThat(book.take(MINUTE, 70 * SECOND)).isFalse();
+        assertThat(book.take(MINUTE, 76 * SECOND)).isTrue();
+
+        HoldBook other = new HoldBook();
+        other.read(List.of(YEAR.asReleased()), 0);
+        assertThat(other.take(MINUTE, 61 * SECOND)).isTrue();
+    }
 }
