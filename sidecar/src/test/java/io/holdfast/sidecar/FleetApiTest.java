@@ -6,6 +6,7 @@ import io.holdfast.emulator.Emulator;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.holdfast.sidecar.config.SidecarConfig;
 import io.holdfast.sidecar.engine.SharedServices.Seams;
+import io.holdfast.sidecar.fleet.Reloads;
 import io.holdfast.sidecar.fleet.Sidecar;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
@@ -15,6 +16,7 @@ import io.vertx.core.json.JsonObject;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -161,6 +163,53 @@ class FleetApiTest {
                     () -> client.http.get("/api/v1/fleet/holds").json(),
                     holds -> holds.getJsonArray("holds").isEmpty());
             Eventually.see("nothing is pinned for it", atTwo::usedTokens, used -> used == 0);
+        }
+    }
+
+    @Test
+    void holdThatWasTakenThroughAnEngine_outlivesThatItIsFollowedAnew() {
+        String keys = "maxOutputTokens: 16, largestPromptTokens: 1024, backend: pin_blocks";
+        String[] topic = {""};
+        Supplier<SidecarConfig> config =
+                () -> SidecarConfig.parse("""
+                    listen: {port: 0}
+                    stateDirectory: '%s'
+                    fleet: {store: memory}
+                    engines:
+                      one: {type: sglang, url: '%s', %s%s}
+                    """.formatted(state, one.uri(), keys, topic[0]), "test.yaml");
+        Seams seams = Seams.none().withClock(new FastClock(PACE)::nanos).withPace(PACE);
+        try (Sidecar sidecar = Sidecar.start(
+                        vertx,
+                        new Reloads.Sources(config, List::of),
+                        new PrometheusMeterRegistry(PrometheusConfig.DEFAULT),
+                        seams);
+                SidecarClient client = new SidecarClient(sidecar.uri())) {
+            Eventually.see(
+                    "it is in its cell",
+                    () -> cell(client),
+                    cell -> cell.getJsonArray("engines", new JsonArray()).size() == 1);
+            String id = client.http
+                    .post(
+                            "/api/v1/fleet/holds",
+                            new JsonObject()
+                                    .put("tokens", EngineClient.array(SYSTEM))
+                                    .put("copies", 1)
+                                    .put("leaseSeconds", 7_200)
+                                    .encode())
+                    .json()
+                    .getString("id");
+            topic[0] = ", topic: ''";
+            sidecar.reload();
+            JsonObject hold = Eventually.see(
+                    "it is there again",
+                    () -> client.http.get("/api/v1/fleet/holds/" + id).json(),
+                    seen -> seen.getBoolean("takenHere", false));
+            assertThat(hold.getInteger("tokens")).isEqualTo(512);
+            assertThat(client.http
+                            .post("/api/v1/fleet/tokens", "{\"hold\":\"" + id + "\"}")
+                            .status())
+                    .isEqualTo(200);
         }
     }
 

@@ -185,6 +185,26 @@ public final class SharedEngine {
         warming.poll(now);
     }
 
+    /** The holds of the fleet that were taken here, with their tokens, for whoever goes on after it. */
+    public synchronized Map<FleetHold, int[]> taken() {
+        Map<FleetHold, int[]> all = new LinkedHashMap<>();
+        member.fleetHolds().stream()
+                .filter(FleetHoldView::ours)
+                .map(FleetHoldView::hold)
+                .forEach(hold -> Optional.ofNullable(taken.get(hold.id())).ifPresent(tokens -> all.put(hold, tokens)));
+        return all;
+    }
+
+    /** Goes on with a hold that another part of this process had taken; false where there is no room for it. */
+    public synchronized boolean adopt(FleetHold hold, int[] tokens) {
+        int kept = taken.values().stream().mapToInt(its -> its.length).sum();
+        if (kept + tokens.length > MOST_TOKENS || !member.hold(hold)) {
+            return false;
+        }
+        taken.put(hold.id(), tokens);
+        return true;
+    }
+
     /** Ends its part: what it told ends by itself, and what it held for the fleet with its lease. */
     public void leave() {
         controller.copies(Copies.NONE);
@@ -321,14 +341,7 @@ public final class SharedEngine {
                 .orElseThrow(() -> new IllegalArgumentException("The prefix has " + tokens.length
                         + " tokens, less than one block of " + blockTokens + "; nothing of it can be held."));
         FleetHold wish = FleetHold.of(id, name, blocks, whole.length, copies, requester, weight, lease, address);
-        synchronized (this) {
-            int kept = taken.values().stream().mapToInt(its -> its.length).sum();
-            if (kept + whole.length > MOST_TOKENS || !member.hold(wish)) {
-                return Optional.empty();
-            }
-            taken.put(wish.id(), whole);
-        }
-        return Optional.of(wish);
+        return adopt(wish, whole) ? Optional.of(wish) : Optional.empty();
     }
 
     /** Ends a hold of the fleet, whoever took it; false where there is none. */

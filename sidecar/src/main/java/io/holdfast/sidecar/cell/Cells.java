@@ -17,6 +17,7 @@ import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -55,6 +56,9 @@ public final class Cells implements AutoCloseable {
     private final ExecutorService executor;
     private final String process;
     private final Map<String, Part> parts = new ConcurrentSkipListMap<>();
+    /** Holds that a part took which has left, until another one of its cell goes on with them. */
+    private final Map<Cell, Map<FleetHold, int[]>> orphans = new ConcurrentHashMap<>();
+
     /** Times at which what is declared was asked for last. */
     private final Map<String, Long> declared = new ConcurrentHashMap<>();
 
@@ -126,12 +130,17 @@ public final class Cells implements AutoCloseable {
     }
 
     private void lookNow() {
+        if (closed) {
+            return;
+        }
         parts.values().removeIf(part -> {
             boolean over = links.get(part.link().id()) != part.link()
                     || !part.link().fault().isEmpty()
                     || !cell(part.link()).map(part.cell()::equals).orElse(true);
             if (over) {
                 part.link().takesPart(Optional.empty(), config.readyWhenWarm());
+                orphans.computeIfAbsent(part.cell(), cell -> new LinkedHashMap<>())
+                        .putAll(part.engine().taken());
                 part.engine().leave();
             }
             return over;
@@ -142,6 +151,11 @@ public final class Cells implements AutoCloseable {
                 cell(link).ifPresent(cell -> join(link, cell));
             }
         }
+        parts.values()
+                .forEach(part -> Optional.ofNullable(orphans.remove(part.cell()))
+                        .ifPresent(holds -> holds.forEach((hold, tokens) -> {
+                            boolean _ = part.engine().adopt(hold, tokens);
+                        })));
         parts.values().forEach(part -> {
             try {
                 part.engine().poll();

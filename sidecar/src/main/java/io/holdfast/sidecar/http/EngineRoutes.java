@@ -72,8 +72,10 @@ final class EngineRoutes implements HttpApi.Routes {
         api.show(context, () -> ApiJson.plan(engine.view().lastPlan(), why).put("engine", engine.id()));
     }
 
-    /** For a sibling that follows the same engine: hashes and counts, no token of any prompt. */
-    /** The names of all blocks answer any guess of what others' prompts begin with, so they are for who may act. */
+    /**
+     * Gives the view of one cache to another process, in its binary form. The names of all blocks answer any guess of what
+     * others' prompts begin with, so it is for who may act.
+     */
     private void tree(RoutingContext context) {
         EngineLink engine = api.engine(context);
         if (!access.mayAct(context.request())) {
