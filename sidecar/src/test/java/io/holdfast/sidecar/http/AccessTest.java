@@ -148,6 +148,11 @@ class AccessTest {
                 assertThat(as(api, "GET", "/metrics", token).status()).isEqualTo(200);
             }
             assertThat(as(api, "DELETE", HOLDS, ServedApi.READ).status()).isEqualTo(403);
+            String tree = "/api/v1/engines/demo/tree";
+            assertThat(as(api, "GET", tree, ServedApi.READ).status()).isEqualTo(403);
+            assertThat(as(api, "GET", tree, ServedApi.ACT).status())
+                    .as("nothing is certain there yet")
+                    .isEqualTo(409);
             assertThat(api.http.get("/livez").status()).isEqualTo(200);
             assertThat(api.http.get("/readyz").text())
                     .contains("callers who may read see why")
