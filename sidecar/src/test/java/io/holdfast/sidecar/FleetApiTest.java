@@ -169,15 +169,15 @@ class FleetApiTest {
     @Test
     void holdThatWasTakenThroughAnEngine_outlivesThatItIsFollowedAnew() {
         String keys = "maxOutputTokens: 16, largestPromptTokens: 1024, backend: pin_blocks";
-        String[] topic = {""};
+        String[] name = {"one"};
         Supplier<SidecarConfig> config =
                 () -> SidecarConfig.parse("""
                     listen: {port: 0}
                     stateDirectory: '%s'
                     fleet: {store: memory}
                     engines:
-                      one: {type: sglang, url: '%s', %s%s}
-                    """.formatted(state, one.uri(), keys, topic[0]), "test.yaml");
+                      %s: {type: sglang, url: '%s', %s}
+                    """.formatted(state, name[0], one.uri(), keys), "test.yaml");
         Seams seams = Seams.none().withClock(new FastClock(PACE)::nanos).withPace(PACE);
         try (Sidecar sidecar = Sidecar.start(
                         vertx,
@@ -199,8 +199,12 @@ class FleetApiTest {
                                     .encode())
                     .json()
                     .getString("id");
-            topic[0] = ", topic: ''";
+            name[0] = "anew";
             sidecar.reload();
+            Eventually.see(
+                    "its part is another one",
+                    () -> cell(client).getJsonArray("engines", new JsonArray()).encode(),
+                    engines -> engines.contains("anew:") && !engines.contains("one:"));
             JsonObject hold = Eventually.see(
                     "it is there again",
                     () -> client.http.get("/api/v1/fleet/holds/" + id).json(),

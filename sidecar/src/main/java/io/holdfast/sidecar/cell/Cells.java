@@ -17,7 +17,6 @@ import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -139,7 +138,7 @@ public final class Cells implements AutoCloseable {
                     || !cell(part.link()).map(part.cell()::equals).orElse(true);
             if (over) {
                 part.link().takesPart(Optional.empty(), config.readyWhenWarm());
-                orphans.computeIfAbsent(part.cell(), cell -> new LinkedHashMap<>())
+                orphans.computeIfAbsent(part.cell(), cell -> new ConcurrentHashMap<>())
                         .putAll(part.engine().taken());
                 part.engine().leave();
             }
@@ -151,11 +150,7 @@ public final class Cells implements AutoCloseable {
                 cell(link).ifPresent(cell -> join(link, cell));
             }
         }
-        parts.values()
-                .forEach(part -> Optional.ofNullable(orphans.remove(part.cell()))
-                        .ifPresent(holds -> holds.forEach((hold, tokens) -> {
-                            boolean _ = part.engine().adopt(hold, tokens);
-                        })));
+        parts.values().forEach(this::adoptOrphans);
         parts.values().forEach(part -> {
             try {
                 part.engine().poll();
@@ -167,6 +162,14 @@ public final class Cells implements AutoCloseable {
                         e);
             }
         });
+    }
+
+    /** They are kept until they are adopted, so that their tokens are told at any time between. */
+    private void adoptOrphans(Part part) {
+        orphans.getOrDefault(part.cell(), Map.of()).forEach((hold, tokens) -> {
+            boolean _ = part.engine().adopt(hold, tokens);
+        });
+        orphans.remove(part.cell());
     }
 
     /** Asks again and again, so that a hold that is no longer declared by any process ends. */
@@ -266,7 +269,12 @@ public final class Cells implements AutoCloseable {
     public Optional<int[]> tokens(String hold) {
         return parts.values().stream()
                 .flatMap(part -> part.engine().tokens(hold).stream())
-                .findFirst();
+                .findFirst()
+                .or(() -> orphans.values().stream()
+                        .flatMap(holds -> holds.entrySet().stream())
+                        .filter(taken -> taken.getKey().id().equals(hold))
+                        .map(Map.Entry::getValue)
+                        .findFirst());
     }
 
     /** What this process took itself needs no peer. */
