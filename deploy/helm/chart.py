@@ -31,14 +31,16 @@ BYTES = {
 }
 ENDPOINT = {"type": "string", "pattern": "^tcp://.+:[0-9]{1,5}$"}
 VARIABLE = {"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$"}
+# Without a user: a password would stand in a ConfigMap.
+URL = {"type": "string", "pattern": "^https?://[^@?#]+$"}
 TEXT = {"type": "string", "minLength": 1}
 KINDS = {
     "true or false": {"type": "boolean"},
     "bytes": BYTES,
     "variable": VARIABLE,
     "tcp://host:port": ENDPOINT,
-    # Without a user: a password would stand in a ConfigMap.
-    "URL": {"type": "string", "pattern": "^https?://[^@?#]+$"},
+    "URL": URL,
+    "URLs": {"type": "array", "items": URL},
     "text": {"type": "string"},
     "names": {"type": "array", "items": TEXT},
     "list": {"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 0, "maximum": 4294967295}},

@@ -46,6 +46,8 @@ public final class ViewTakeover {
     private static final Logger LOG = LoggerFactory.getLogger(ViewTakeover.class);
     private static final long FIRST_NANOS = 1_000_000_000L;
     private static final long LONGEST_NANOS = 64_000_000_000L;
+    /** Time after which a source never answers. */
+    private static final long LONGEST_ANSWER_NANOS = 120_000_000_000L;
 
     private final String engineId;
     private final int rank;
@@ -58,6 +60,11 @@ public final class ViewTakeover {
     private final long beganNanos;
 
     private boolean asking;
+    /** Number of the question that is open; what others answer comes too late. */
+    private long question;
+
+    private boolean unanswered;
+    private long askedNanos;
     private long nextNanos;
     private long pauseNanos = FIRST_NANOS;
     private volatile long certainAfterNanos = -1;
@@ -103,11 +110,18 @@ public final class ViewTakeover {
             refusal = "";
             return;
         }
+        if (unanswered && clock.getAsLong() - askedNanos > LONGEST_ANSWER_NANOS) {
+            question++;
+            refused("no answer came to whether there is a view of it");
+        }
         boolean settled = subscription.connected() && !subscription.recovering();
         if (sources.isEmpty() || asking || !settled || clock.getAsLong() - nextNanos < 0) {
             return;
         }
         asking = true;
+        long mine = ++question;
+        unanswered = true;
+        askedNanos = clock.getAsLong();
         nextNanos = clock.getAsLong() + pauseNanos;
         pauseNanos = Math.min(2 * pauseNanos, LONGEST_NANOS);
         if (subscription.replayEndpoint().isEmpty()) {
@@ -122,8 +136,12 @@ public final class ViewTakeover {
                 return all;
             });
         }
-        found.thenAccept(all -> offerNewest(subscription, all, whys)).exceptionally(failure -> {
-            worker.accept(loop -> refused("a view could not be read (" + cause(failure) + ")"));
+        found.thenAccept(all -> offerNewest(subscription, mine, all, whys)).exceptionally(failure -> {
+            worker.accept(loop -> {
+                if (mine == question) {
+                    refused("a view could not be read (" + cause(failure) + ")");
+                }
+            });
             return null;
         });
     }
@@ -169,11 +187,15 @@ public final class ViewTakeover {
         return Optional.empty();
     }
 
-    private void offerNewest(Subscription subscription, List<ViewSnapshot> views, List<String> whys) {
+    private void offerNewest(Subscription subscription, long mine, List<ViewSnapshot> views, List<String> whys) {
         views.sort(Comparator.comparingLong(view -> -view.position().sequence()));
         Optional<ViewSnapshot> newest = views.stream().findFirst();
         Optional<ViewCatchUp> copy = newest.map(ViewCatchUp::new);
         worker.accept(loop -> {
+            if (mine != question) {
+                return;
+            }
+            unanswered = false;
             if (newest.isPresent() && copy.isPresent()) {
                 loop.offer(
                         subscription,
@@ -186,6 +208,7 @@ public final class ViewTakeover {
 
     private void refused(String why) {
         asking = false;
+        unanswered = false;
         refusal = why;
     }
 
@@ -242,7 +265,7 @@ public final class ViewTakeover {
         @Override
         public void refused(String why) {
             whys.add(why);
-            offerNewest(subscription, new ArrayList<>(older), whys);
+            offerNewest(subscription, question, new ArrayList<>(older), whys);
         }
     }
 }

@@ -2,6 +2,8 @@ package io.holdfast.sidecar;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.holdfast.sidecar.config.SidecarConfig;
@@ -54,7 +56,7 @@ class FleetOfSidecarsTest {
                     fleet: {store: '%s', address: 'http://127.0.0.1:%d', peers: [%s]%s}
                     engines:
                       main: {type: sglang, url: '%s', maxOutputTokens: 16, largestPromptTokens: 1024,
-                         backend: pin_blocks, readingsMillis: 500, tickMillis: 100%s}
+                         backend: pin_blocks, readingsMillis: 500, tickMillis: 100, ownRequestSecondsAnHour: 3600%s}
                     """.formatted(port, state.resolve(name), store, port, peers, fleet, emulator.uri(), keys),
                     "test.yaml");
             Seams seams = Seams.none().withClock(new FastClock(PACE)::nanos).withPace(PACE);
@@ -71,8 +73,18 @@ class FleetOfSidecarsTest {
         }
 
         JsonObject hold(String id, String what, Predicate<JsonObject> when) {
+            // What its engine says of it is told where it never comes.
             return Eventually.see(
-                    what, () -> client.http.get("/api/v1/fleet/holds/" + id).json(), when);
+                    what,
+                    () -> client.http
+                            .get("/api/v1/fleet/holds/" + id)
+                            .json()
+                            .put(
+                                    "here",
+                                    client.http
+                                            .get("/api/v1/engines/main/holds")
+                                            .text()),
+                    when);
         }
 
         @Override
@@ -165,8 +177,9 @@ class FleetOfSidecarsTest {
     }
 
     @Test
-    void newcomer_isFilledWithWhatIsHotElsewhere_beforeItIsReady() {
-        try (LocalValkey valkey = LocalValkey.start(state.resolve("valkey"));
+    void newcomer_isFilledWithWhatIsHotElsewhere_beforeItIsReady_andNoTokenIsInTheStoreOrALog() {
+        try (HeardLog log = new HeardLog(Logger.ROOT_LOGGER_NAME, Level.DEBUG);
+                LocalValkey valkey = LocalValkey.start(state.resolve("valkey"));
                 Node old = new Node("a", valkey.address(), "127.0.0.1")) {
             for (int user = 10; user < 16; user++) {
                 old.engine.generate(FleetApiTest.user(user));
@@ -191,17 +204,22 @@ class FleetOfSidecarsTest {
                 assertThat(fresh.engine.generate(FleetApiTest.user(7))).isEqualTo(512);
                 String id = asked(old, 2);
                 old.hold(id, "both hold it", hold -> FleetApiTest.states(hold).equals(List.of("held", "held")));
-                hasNothingOf(FleetApiTest.SYSTEM, valkey);
+                hasNothingOf(FleetApiTest.SYSTEM, values(valkey));
+                assertThat(log.lines).anyMatch(line -> line.contains("shares what is hot"));
+                hasNothingOf(FleetApiTest.SYSTEM, String.join("\n", log.lines));
             }
         }
     }
 
-    /** Three tokens in a row in any usual writing would be a part of the prompt. */
-    private static void hasNothingOf(int[] prompt, LocalValkey valkey) {
+    private static String values(LocalValkey valkey) {
         String keys = valkey.ask("KEYS", "*");
         List<String> each = Arrays.asList(keys.substring(1, keys.length() - 1).split(", "));
         assertThat(each).hasSizeGreaterThan(5).allMatch(key -> key.startsWith("{hf:"));
-        String all = each.stream().map(key -> key + valkey.ask("GET", key)).collect(Collectors.joining());
+        return each.stream().map(key -> key + valkey.ask("GET", key)).collect(Collectors.joining());
+    }
+
+    /** Three tokens in a row in any usual writing would be a part of the prompt. */
+    private static void hasNothingOf(int[] prompt, String all) {
         for (int at = 0; at + 3 <= prompt.length; at += 3) {
             ByteBuffer big = ByteBuffer.allocate(12);
             ByteBuffer little = ByteBuffer.allocate(12).order(ByteOrder.LITTLE_ENDIAN);

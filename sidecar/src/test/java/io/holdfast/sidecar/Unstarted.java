@@ -12,6 +12,7 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.net.URI;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletionStage;
@@ -46,6 +47,7 @@ public final class Unstarted implements AutoCloseable {
                         new SimpleMeterRegistry(),
                         false,
                         SidecarConfig.SNAPSHOTS,
+                        List.of(),
                         SharedServices.Seams.none()));
     }
 

@@ -5,9 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.holdfast.core.index.ViewSnapshot;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.emulator.Endpoints;
-import io.holdfast.sidecar.client.SiblingViews;
 import io.holdfast.sidecar.config.SidecarConfig;
-import io.holdfast.sidecar.engine.SharedServices.Seams;
 import io.holdfast.sidecar.fleet.Sidecar;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
@@ -21,7 +19,6 @@ import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Optional;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -53,12 +50,12 @@ class WarmViewTest {
                         emulator.uri(),
                         "events: '" + emulator.eventsEndpoint() + "', replay: '"
                                 + emulator.replayEndpoint().orElseThrow() + "', topic: ''")
-                .replace("engines:", "snapshotSeconds: 1\nengines:");
+                .replace(
+                        "engines:",
+                        "snapshotSeconds: 1\n" + (siblings.isEmpty() ? "" : "fleet: {siblings: " + siblings + "}\n")
+                                + "engines:");
         return Sidecar.start(
-                vertx,
-                SidecarConfig.parse(yaml, "test.yaml"),
-                new PrometheusMeterRegistry(PrometheusConfig.DEFAULT),
-                Seams.none().withSiblings(new SiblingViews(siblings, Optional.empty()).sources()));
+                vertx, SidecarConfig.parse(yaml, "test.yaml"), new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
     }
 
     private void generate(int count) {

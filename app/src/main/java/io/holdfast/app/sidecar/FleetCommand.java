@@ -143,6 +143,13 @@ public final class FleetCommand implements Callable<Integer> {
                         + " of them without an answer; a round reads "
                         + number(perRound(here, "bytesRead")) + " bytes and writes "
                         + number(perRound(here, "bytesWritten")) + ".");
+        if (here.path("refused").path("same_name").asLong() > 0) {
+            text.paragraph(
+                    "",
+                    "Another sidecar takes part by the same name, so that the others see one engine where there are"
+                            + " two: the names of both machines and their stateDirectory are equal. Give one of them"
+                            + " another stateDirectory.");
+        }
         JsonNode warming = here.path("warming");
         text.paragraph(
                 "",

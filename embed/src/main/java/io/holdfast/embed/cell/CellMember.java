@@ -228,6 +228,9 @@ public final class CellMember {
             window++;
             windowSince = now;
         }
+        if (count > 0) {
+            begun.before(() -> store.get(new FleetStore.Key(cell, Presence.KIND, engine)));
+        }
         put(begun, Presence.KIND, engine, new Presence(engine, address, process, count, window).bytes(cell), TTL);
         put(begun, Digest.KIND, engine, new Digest(engine, address, process, count, own).bytes(cell), TTL);
         if (reported || !ownCopies.isEmpty()) {
@@ -319,10 +322,11 @@ public final class CellMember {
             return false;
         }
         try {
+            ended.before().ifPresent(this::lookForTwin);
             Map<String, Presence> signs =
                     parsed(ended.listed(Presence.KIND), MOST_ENGINES, Presence::parse, Presence::engine);
             Presence echo = signs.remove(engine);
-            if (echo == null || echo.process() != process || echo.count() > count || echo.count() < count - 1) {
+            if (echo == null || echo.count() > count || echo.count() < count - 1) {
                 return false;
             }
             Map<String, FleetHold> holds =
@@ -343,6 +347,13 @@ public final class CellMember {
         } catch (RuntimeException e) {
             // A collection of the store's may do anything when it is read.
             return false;
+        }
+    }
+
+    /** What is there before we put our next sign is our last one, unless somebody else has put another since. */
+    private void lookForTwin(byte[] sign) {
+        if (Presence.parse(cell, sign) instanceof Parsed.Read<Presence>(Presence seen) && seen.process() != process) {
+            tally.refused(Refusal.SAME_NAME, 1);
         }
     }
 

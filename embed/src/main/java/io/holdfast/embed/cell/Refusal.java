@@ -15,5 +15,7 @@ public enum Refusal {
     /** From before what the same engine put since. */
     STALE,
     /** More than a cell has. */
-    TOO_MANY
+    TOO_MANY,
+    /** In the place of our sign that of another process, which takes part by our engine's name while we do. */
+    SAME_NAME
 }

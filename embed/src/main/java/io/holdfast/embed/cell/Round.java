@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.SequencedMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -17,6 +18,7 @@ final class Round {
     final long began;
     final boolean readsToo;
 
+    private CompletableFuture<Optional<byte[]>> before = CompletableFuture.completedFuture(Optional.empty());
     private final List<CompletableFuture<?>> puts = new ArrayList<>();
     private final Map<String, CompletableFuture<Map<String, byte[]>>> lists = new LinkedHashMap<>();
     private CompletableFuture<SequencedMap<Long, Double>> sums =
@@ -25,6 +27,12 @@ final class Round {
     Round(long began, boolean readsToo) {
         this.began = began;
         this.readsToo = readsToo;
+    }
+
+    /** Asks for a value as it is before anything is put. */
+    void before(Supplier<CompletionStage<Optional<byte[]>>> call) {
+        before = called(call);
+        puts.add(before);
     }
 
     void put(Supplier<CompletionStage<Void>> call) {
@@ -56,6 +64,11 @@ final class Round {
         return puts.stream().noneMatch(CompletableFuture::isCompletedExceptionally)
                 && lists.values().stream().noneMatch(CompletableFuture::isCompletedExceptionally)
                 && !sums.isCompletedExceptionally();
+    }
+
+    /** Returns the value that was asked for before anything was put; absent where there was none. */
+    Optional<byte[]> before() {
+        return before.join();
     }
 
     /** Returns what was listed of a kind; nothing where it was not asked for. */

@@ -90,6 +90,20 @@ class CellMemberTest {
         assertThat(a.member.counters().refused()).containsKey(Refusal.OTHER_CELL);
     }
 
+    @Test
+    @DisplayName("another process that takes part by our name is found out, counted, and forgotten when it ends")
+    void twins() {
+        Life a = time.start("a");
+        CellMember twin = new CellMember(
+                time.store, CELL, "a", "", () -> time.now, new SplittableRandom(1), () -> Hot.NOTHING, List::of);
+        time.seconds(60, () -> twin.poll(time.now));
+        assertThat(a.member.counters().refused().get(Refusal.SAME_NAME)
+                        + twin.counters().refused().get(Refusal.SAME_NAME))
+                .isGreaterThan(3);
+        time.seconds(SOON);
+        assertThat(ids(a.member.view())).containsExactly("a");
+    }
+
     @ParameterizedTest
     @EnumSource(value = Mood.class, names = "WELL", mode = EnumSource.Mode.EXCLUDE)
     @DisplayName(

@@ -1,7 +1,10 @@
 package io.holdfast.sidecar.client;
 
 import io.holdfast.embed.ViewSource;
+import io.holdfast.sidecar.config.FleetConfig;
+import io.holdfast.sidecar.config.PemFiles;
 import io.holdfast.sidecar.config.Secret;
+import java.io.IOException;
 import java.net.URI;
 import java.net.URLEncoder;
 import java.net.http.HttpClient;
@@ -22,23 +25,34 @@ public final class SiblingViews implements AutoCloseable {
     /** The largest view has 16 M blocks of 9 bytes, and what it counts. */
     private static final long MOST_BYTES = 512L << 20;
 
-    private final HttpClient client = HttpClient.newBuilder()
-            .version(HttpClient.Version.HTTP_1_1)
-            .connectTimeout(CONNECTING)
-            .followRedirects(HttpClient.Redirect.NEVER)
-            .build();
+    private final HttpClient client;
     private final List<URI> apis;
     private final Optional<Secret> token;
 
-    /**
-     * Creates the client; it asks nobody yet.
-     *
-     * @param apis where their APIs are
-     * @param token by which they may be read
-     */
-    public SiblingViews(List<URI> apis, Optional<Secret> token) {
-        this.apis = List.copyOf(apis);
+    private SiblingViews(HttpClient client, List<URI> apis, Optional<Secret> token) {
+        this.client = client;
+        this.apis = apis;
         this.token = token;
+    }
+
+    /**
+     * Creates the client, which asks nobody yet; absent where the configuration names no siblings.
+     *
+     * @param token that they act by, since the names of a cache's blocks answer any guess of a prompt
+     * @throws IOException with one sentence, where a file of certificates cannot be used
+     */
+    public static Optional<SiblingViews> of(FleetConfig config, Optional<Secret> token) throws IOException {
+        if (config.siblings().isEmpty()) {
+            return Optional.empty();
+        }
+        HttpClient.Builder builder = HttpClient.newBuilder()
+                .version(HttpClient.Version.HTTP_1_1)
+                .connectTimeout(CONNECTING)
+                .followRedirects(HttpClient.Redirect.NEVER);
+        if (config.caFile().isPresent()) {
+            builder.sslContext(PemFiles.trust(config.caFile().get(), "fleet.caFile"));
+        }
+        return Optional.of(new SiblingViews(builder.build(), config.siblings(), token));
     }
 
     /** Returns a source for each of them. */

@@ -139,7 +139,7 @@ final class Binder {
     }
 
     private static List<Object> list(ConfigKey key, JsonNode node, String path) {
-        boolean mayBeEmpty = key.type() == String.class;
+        boolean mayBeEmpty = key.isListOfWords();
         if (!node.isArray() || (node.isEmpty() && !mayBeEmpty)) {
             throw fault(node, path, mayBeEmpty ? "a list" : "a list that is not empty");
         }

@@ -14,6 +14,7 @@ import java.lang.reflect.ParameterizedType;
 import java.lang.reflect.RecordComponent;
 import java.lang.reflect.Type;
 import java.math.BigDecimal;
+import java.net.URI;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.Arrays;
@@ -85,6 +86,11 @@ public final class ConfigKey {
 
     boolean isList() {
         return isList(component.getGenericType());
+    }
+
+    /** Returns true for a list of what is written without a comma, which may be empty. */
+    boolean isListOfWords() {
+        return isList() && (type == String.class || type == URI.class);
     }
 
     private static boolean isList(Type declared) {

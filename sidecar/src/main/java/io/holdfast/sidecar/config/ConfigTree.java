@@ -207,7 +207,7 @@ final class ConfigTree {
     }
 
     private static JsonNode value(ConfigKey key, String path, String text) {
-        if (key.type() == String.class && key.isList()) {
+        if (key.isListOfWords()) {
             ArrayNode list = NODES.arrayNode();
             Arrays.stream(text.split(","))
                     .map(String::strip)

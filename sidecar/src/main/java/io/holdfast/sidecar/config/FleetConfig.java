@@ -44,6 +44,12 @@ public record FleetConfig(
         @Default(value = "[]", why = "nobody is asked, whatever the store says")
         List<String> peers,
 
+        @Key("URLs of sidecars that follow the same engines by the same names: a late sidecar takes the view of a cache"
+                + " from the first that is certain; they have the same act token")
+        @Unit(value = "URLs", range = "http or https")
+        @Default(value = "[]", why = "the sidecar's own last view is on its disk")
+        List<URI> siblings,
+
         @Key(
                 name = "warmSeconds",
                 value = "most time that requests of the sidecar's own may take to fill the empty cache of"
@@ -62,7 +68,7 @@ public record FleetConfig(
         @Default(value = "0", why = "an engine that is cold serves, too")
         double readyWhenWarm,
 
-        @Key("certificates that peers' may be signed by") @Unit("file") @Default(why = "the JDK's")
+        @Key("certificates that peers' and siblings' may be signed by") @Unit("file") @Default(why = "the JDK's")
         Optional<Path> caFile) {
     private static final int USUAL_PORT = 8471;
     private static final int LONGEST_ADDRESS = 256;
@@ -77,6 +83,7 @@ public record FleetConfig(
             Optional.empty(),
             Optional.empty(),
             List.of(),
+            List.of(),
             Duration.ZERO,
             0,
             0,
@@ -90,23 +97,18 @@ public record FleetConfig(
                 "write none, memory, or an address such as valkey://10.0.0.5:6379");
         namespace.ifPresent(word -> require(
                 WORD.matcher(word).matches(), "namespace", word, "write 1 to 64 letters, digits, dots and dashes"));
-        address.ifPresent(url -> require(
-                url.getHost() != null
-                        && ("http".equals(url.getScheme()) || "https".equals(url.getScheme()))
-                        && url.getRawUserInfo() == null
-                        && url.getRawQuery() == null
-                        && url.getRawFragment() == null
-                        && (url.getRawPath().isEmpty() || url.getRawPath().equals("/"))
-                        && url.toString().length() <= LONGEST_ADDRESS
-                        && url.toString().chars().allMatch(c -> c > ' ' && c <= '~'),
-                "address",
-                "not such a URL",
-                "write scheme, host and port alone, such as https://10.0.0.7:8471"));
-        address.ifPresent(url -> require(
-                "https".equals(url.getScheme()) || SidecarConfig.Listen.isLoopback(url.getHost()),
+        address.ifPresent(url -> requireSidecar(
                 "address",
                 url,
                 "tokens of prompts leave this machine by https alone: write listen.tls and an https address"));
+        siblings = List.copyOf(siblings);
+        for (int i = 0; i < siblings.size(); i++) {
+            requireSidecar(
+                    "siblings[" + i + "]",
+                    siblings.get(i),
+                    "the act token leaves this machine by https alone: write listen.tls there and an https address"
+                            + " here");
+        }
         peers = List.copyOf(peers);
         for (int i = 0; i < peers.size(); i++) {
             require(
@@ -115,6 +117,22 @@ public record FleetConfig(
                     peers.get(i),
                     "write a name, an address or a range such as 10.0.0.0/24");
         }
+    }
+
+    private static void requireSidecar(String key, URI url, String plain) {
+        require(
+                url.getHost() != null
+                        && EngineConfig.isHttp(url)
+                        && url.getRawUserInfo() == null
+                        && url.getRawQuery() == null
+                        && url.getRawFragment() == null
+                        && (url.getRawPath().isEmpty() || url.getRawPath().equals("/"))
+                        && url.toString().length() <= LONGEST_ADDRESS
+                        && url.toString().chars().allMatch(c -> c > ' ' && c <= '~'),
+                key,
+                "not such a URL",
+                "write scheme, host and port alone, such as https://10.0.0.7:8471");
+        require("https".equals(url.getScheme()) || SidecarConfig.Listen.isLoopback(url.getHost()), key, url, plain);
     }
 
     /** Returns true if anything is shared. */

@@ -200,7 +200,7 @@ public final class EngineLink implements AutoCloseable {
         this.views = new EngineViews(
                 config.id(),
                 new ViewFile(stateDirectory, config.id(), shared.seams().files(), shared.executor()),
-                shared.seams().siblings(),
+                shared.siblings(),
                 controller.caches(),
                 controller,
                 events,

@@ -19,6 +19,7 @@ import java.util.function.LongSupplier;
  * @param timer ends calls that take too long; its tasks never wait
  * @param showText whether the API shows by what texts and tokens holds were asked for
  * @param snapshots how often what was learned is written
+ * @param siblings other processes that follow the same engines, from which views may be had
  * @param watch looks after the event thread and releases in its place, so nothing else may keep it busy
  */
 public record SharedServices(
@@ -29,10 +30,11 @@ public record SharedServices(
         MeterRegistry registry,
         boolean showText,
         Duration snapshots,
+        List<ViewSource> siblings,
         Seams seams) {
 
     public SharedServices withExecutor(ExecutorService value) {
-        return new SharedServices(clock, value, timer, watch, registry, showText, snapshots, seams);
+        return new SharedServices(clock, value, timer, watch, registry, showText, snapshots, siblings, seams);
     }
 
     /**
@@ -46,7 +48,6 @@ public record SharedServices(
      * @param pace how many times as fast as the machine's clock that one goes, so that the planner and the readings come
      *     round so much sooner; what bounds calls and looks after the process stays on the machine's
      * @param summaries how much of the clock's time passes between two summaries in the log
-     * @param siblings other processes that follow the same engines, from which views may be had
      */
     public record Seams(
             LedgerFiles files,
@@ -55,8 +56,7 @@ public record SharedServices(
             Duration hangLimit,
             LongSupplier clock,
             double pace,
-            Duration summaries,
-            List<ViewSource> siblings) {
+            Duration summaries) {
         public static Seams none() {
             return new Seams(
                     LedgerFiles.SYSTEM,
@@ -65,36 +65,31 @@ public record SharedServices(
                     Duration.ofSeconds(10),
                     System::nanoTime,
                     1,
-                    Duration.ofMinutes(10),
-                    List.of());
+                    Duration.ofMinutes(10));
         }
 
         public Seams withFiles(LedgerFiles value) {
-            return new Seams(value, sinks, wall, hangLimit, clock, pace, summaries, siblings);
+            return new Seams(value, sinks, wall, hangLimit, clock, pace, summaries);
         }
 
         public Seams withSinks(BiFunction<String, KvEventSink, KvEventSink> value) {
-            return new Seams(files, value, wall, hangLimit, clock, pace, summaries, siblings);
-        }
-
-        public Seams withSiblings(List<ViewSource> value) {
-            return new Seams(files, sinks, wall, hangLimit, clock, pace, summaries, value);
+            return new Seams(files, value, wall, hangLimit, clock, pace, summaries);
         }
 
         public Seams withHangLimit(Duration value) {
-            return new Seams(files, sinks, wall, value, clock, pace, summaries, siblings);
+            return new Seams(files, sinks, wall, value, clock, pace, summaries);
         }
 
         public Seams withClock(LongSupplier value) {
-            return new Seams(files, sinks, wall, hangLimit, value, pace, summaries, siblings);
+            return new Seams(files, sinks, wall, hangLimit, value, pace, summaries);
         }
 
         public Seams withPace(double value) {
-            return new Seams(files, sinks, wall, hangLimit, clock, value, summaries, siblings);
+            return new Seams(files, sinks, wall, hangLimit, clock, value, summaries);
         }
 
         public Seams withSummaries(Duration value) {
-            return new Seams(files, sinks, wall, hangLimit, clock, pace, value, siblings);
+            return new Seams(files, sinks, wall, hangLimit, clock, pace, value);
         }
 
         /** How long the machine waits for so much of the clock's time, at least a millisecond. */
@@ -103,7 +98,7 @@ public record SharedServices(
         }
 
         public Seams withWall(InstantSource value) {
-            return new Seams(files, sinks, value, hangLimit, clock, pace, summaries, siblings);
+            return new Seams(files, sinks, value, hangLimit, clock, pace, summaries);
         }
     }
 }

@@ -4,6 +4,7 @@ import com.sun.management.OperatingSystemMXBean;
 import io.holdfast.core.plan.AutomaticHolds;
 import io.holdfast.sidecar.cell.Cells;
 import io.holdfast.sidecar.cell.Stores;
+import io.holdfast.sidecar.client.SiblingViews;
 import io.holdfast.sidecar.config.ApiError;
 import io.holdfast.sidecar.config.ApiTokens;
 import io.holdfast.sidecar.config.ConfigException;
@@ -112,6 +113,7 @@ public final class Sidecar implements AutoCloseable {
     private Optional<Limits> limits = Optional.empty();
     private Optional<Fleet> fleet = Optional.empty();
     private Optional<Cells> cells = Optional.empty();
+    private Optional<SiblingViews> siblings = Optional.empty();
     private Optional<Reloads> reloads = Optional.empty();
 
     private Sidecar(
@@ -218,8 +220,18 @@ public final class Sidecar implements AutoCloseable {
                 config.engines().stream().map(EngineConfig::id).collect(Collectors.toSet()),
                 seams.files());
         config.otherStates().forEach(other -> strays.addAll(other, seams.files()));
+        siblings = SiblingViews.of(
+                config.fleet(), ApiTokens.of(listen, System.getenv()).act());
         SharedServices shared = new SharedServices(
-                clock, executor, timer, watch, registry, config.showText(), config.snapshots(), seams);
+                clock,
+                executor,
+                timer,
+                watch,
+                registry,
+                config.showText(),
+                config.snapshots(),
+                siblings.map(SiblingViews::sources).orElse(List.of()),
+                seams);
         Limits followed = Limits.follow(config, clock, seams.files());
         limits = Optional.of(followed);
         Fleet engines = new Fleet(vertx, config.stateDirectory(), strays, followed, thread, metrics, shared);
@@ -393,6 +405,7 @@ public final class Sidecar implements AutoCloseable {
         thread.close();
         watch.shutdownNow();
         fleet.ifPresent(Fleet::shut);
+        siblings.ifPresent(SiblingViews::close);
         executor.shutdownNow();
         timer.shutdownNow();
     }
