@@ -64,6 +64,17 @@ function tile(engine, shown) {
 
 const SHOWN = 10;
 
+/** Figures of a hot prefix, by their heads. */
+const FIGURES = new Map([
+  ['Tokens', prefix => prefix.tokens],
+  ['Touches an hour', prefix => prefix.touchesAnHour],
+  ['Copies', prefix => prefix.copies.filter(copy => copy.resident).length],
+  ['Held', prefix => prefix.copies.filter(copy => copy.held).length],
+  ['Tokens saved an hour', prefix => prefix.savedTokensAnHour],
+]);
+
+const known = figure => figure === undefined ? 'unknown' : count(figure);
+
 /** Cells of engines that share what they know by a store; nothing where none is shared. */
 export function cellsCard(fleet) {
   return fleet !== null && fleet.cells.length > 0 && h('div.cards', {'data-key': 'cells'}, fleet.cells.map(cell =>
@@ -73,13 +84,12 @@ export function cellsCard(fleet) {
         : `${plural(cell.engines.length, 'engine')} in blocks of ${count(cell.blockTokens)} tokens. `
           + `Touches follow the cache: ${percent(cell.touchesFollowTheCache)} of those that could.`),
       cell.prefixes.length > 0 && h('div.scroll', {tabindex: '0', role: 'region', 'aria-label': 'Hot prefixes of the fleet, a table'},
-        h('table', {},
-          h('thead', {}, h('tr', {}, ['Prefix', 'Tokens', 'Touches an hour', 'Copies', 'Held', 'Tokens saved an hour']
-            .map(head => h('th', {scope: 'col'}, head)))),
-          h('tbody', {}, cell.prefixes.slice(0, SHOWN).map(prefix => h('tr', {'data-key': prefix.name},
-            [prefix.name.slice(0, 8), prefix.tokens === undefined ? 'unknown' : count(prefix.tokens), count(prefix.touchesAnHour),
-              count(prefix.copies.filter(copy => copy.resident).length), count(prefix.copies.filter(copy => copy.held).length),
-              prefix.savedTokensAnHour === undefined ? 'unknown' : count(prefix.savedTokensAnHour)].map(text => h('td', {}, text))))))),
+        h('table', {role: 'table'},
+          h('thead', {role: 'rowgroup'}, h('tr', {role: 'row'}, ['Prefix', ...FIGURES.keys()].map((head, i) =>
+            h(i > 0 ? 'th.num' : 'th', {scope: 'col', role: 'columnheader'}, head)))),
+          h('tbody', {role: 'rowgroup'}, cell.prefixes.slice(0, SHOWN).map(prefix => h('tr', {role: 'row', 'data-key': prefix.name},
+            h('th.mono', {scope: 'row', role: 'rowheader'}, prefix.name.slice(0, 8)),
+            [...FIGURES].map(([head, figure]) => h('td.num', {role: 'cell', 'data-label': head.toLowerCase()}, known(figure(prefix))))))))),
       cell.holds.map(hold => h('p.note', {'data-key': hold.id},
         `Hold ${hold.id}${hold.requester ? ` of ${hold.requester}` : ''}: ${count(hold.tokens)} tokens on ${hold.copies} engines, held on ${count(hold.held)}.`)),
       h('p.note', {}, `Store: ${fleet.store}.`))));
