@@ -23,7 +23,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicLong;
 
 /** The client library, with all that we want different from what it does by itself. */
 final class ValkeyClient implements AutoCloseable {
@@ -52,14 +51,14 @@ final class ValkeyClient implements AutoCloseable {
         }
     }
 
-    ValkeyClient(ValkeyAddress address, Optional<Login> login, Duration timeout, AtomicLong unanswered) {
+    ValkeyClient(ValkeyAddress address, Optional<Login> login, Duration timeout, FloodGuard.Meter meter) {
         this.address = address;
         this.login = login;
         this.timeout = timeout;
         this.guarded = new NettyCustomizer() {
             @Override
             public void afterChannelInitialized(Channel channel) {
-                channel.pipeline().addFirst(new FloodGuard(unanswered, address.said()));
+                channel.pipeline().addFirst(new FloodGuard(meter, address.said()));
             }
         };
     }

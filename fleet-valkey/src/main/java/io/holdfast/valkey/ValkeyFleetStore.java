@@ -16,6 +16,7 @@ import io.lettuce.core.api.async.RedisKeyAsyncCommands;
 import io.lettuce.core.cluster.api.async.RedisClusterAsyncCommands;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -31,7 +32,6 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -48,10 +48,14 @@ public final class ValkeyFleetStore implements FleetStore {
      * Keys are {hf:CELL}:KIND:NAME. What is between the braces decides on the server of a cluster, so that a cell is on
      * one of them and its keys can be listed there.
      *
-     * What is there may be anything, put by anybody. So no command fetches more than we would ever have put: values come
-     * by GETRANGE, one byte longer than allowed to show that they are; a listing ends after so many keys and rounds; and
-     * FloodGuard hangs up on names that are longer than all of that. What is no value or no sum of ours is left out and
+     * What is there may be anything, put by anybody. So what is fetched is bounded: one value comes by GETRANGE, one byte
+     * longer than allowed to show that it is; a listing ends after so many keys and rounds; and FloodGuard hangs up on
+     * answers that are longer than all that we would ever have put. What is no value or no sum of ours is left out and
      * counted.
+     *
+     * Listing is what costs, since each engine reads of each other one. So one walk over the keys finds all kinds that
+     * are asked for, and their values come by MGET, 64 at once. That would fetch a huge value whole: after the first
+     * flood the values of listings come by GETRANGE as well, for as long as this store is open.
      *
      * A member of a window is the largest number less its name, in hexadecimal: a server puts members of equal sums in
      * the reverse order of their text, and the smaller name shall come first.
@@ -59,7 +63,7 @@ public final class ValkeyFleetStore implements FleetStore {
      * A window must not outlive us without an end, nor end amid its increments. So each flush of them begins and ends with
      * its time to live, and the server has nearly always read all of a flush or none.
      *
-     * Commands: SET, GETRANGE, SCAN, ZINCRBY, PEXPIRE, ZREVRANGE, EVAL. A command has the timeout; a call of several waits
+     * Commands: SET, GETRANGE, MGET, SCAN, ZINCRBY, PEXPIRE, ZREVRANGE, EVAL. A command has the timeout; a call of several waits
      * for each. Nothing is sent twice: a caller that got no answer knows best whether asking again makes sense.
      */
 
@@ -77,34 +81,63 @@ public final class ValkeyFleetStore implements FleetStore {
 
     private final ValkeyFailures failures;
     private final ValkeyLink link;
-    private final AtomicLong unanswered;
+    private final FloodGuard.Meter meter;
     private final AtomicInteger calls = new AtomicInteger();
     private final LongAdder dropped = new LongAdder();
 
-    /** Keys that a listing found. */
-    private record Listing(String before, int most, Set<String> paths, AtomicInteger rounds) {
-        Listing(String before, int most) {
-            this(before, most, new LinkedHashSet<>(), new AtomicInteger());
+    /**
+     * Keys that a listing found.
+     *
+     * @param cell what the keys of all kinds begin with
+     * @param most how many of each kind
+     * @param names names found, by kind
+     */
+    private record Listing(
+            String cell, Map<String, Integer> most, Map<String, Set<String>> names, AtomicInteger rounds) {
+        Listing(String cell, Map<String, Integer> most) {
+            this(cell, most, new HashMap<>(), new AtomicInteger());
+            most.keySet().forEach(kind -> names.put(kind, new LinkedHashSet<>()));
+        }
+
+        /** What the keys have in common, for the server. */
+        String pattern() {
+            return cell + (most.size() == 1 ? most.keySet().iterator().next() + ":*" : "*");
+        }
+
+        boolean full() {
+            return names.entrySet().stream()
+                    .allMatch(each -> each.getValue().size() >= most.getOrDefault(each.getKey(), 0));
         }
 
         /** Adds keys, and returns how many of them are none of ours. */
         int add(List<String> found) {
             int others = 0;
             for (String path : found) {
-                if (!path.startsWith(before) || !Key.isName(path.substring(before.length()))) {
+                int colon = path.indexOf(':', cell.length());
+                if (!path.startsWith(cell) || colon < 0 || !Key.isName(path.substring(colon + 1))) {
                     others++;
-                } else if (paths.size() < most) {
-                    paths.add(path);
+                    continue;
+                }
+                String kind = path.substring(cell.length(), colon);
+                Set<String> its = names.getOrDefault(kind, Set.of());
+                if (its.size() < most.getOrDefault(kind, 0)) {
+                    its.add(path.substring(colon + 1));
                 }
             }
             return others;
         }
+
+        List<Key> keys(String id) {
+            List<Key> keys = new ArrayList<>();
+            names.forEach((kind, each) -> each.forEach(name -> keys.add(new Key(id, kind, name))));
+            return keys;
+        }
     }
 
-    private ValkeyFleetStore(ValkeyFailures failures, ValkeyLink link, AtomicLong unanswered) {
+    private ValkeyFleetStore(ValkeyFailures failures, ValkeyLink link, FloodGuard.Meter meter) {
         this.failures = failures;
         this.link = link;
-        this.unanswered = unanswered;
+        this.meter = meter;
     }
 
     /** Says whether a text is meant as an address of such a store, rightly written or not. */
@@ -142,10 +175,10 @@ public final class ValkeyFleetStore implements FleetStore {
         Optional<String> variables = passwordVariable.map(
                 password -> userVariable.map(user -> user + " and ").orElse("") + password);
         ValkeyFailures failures = new ValkeyFailures(parsed.said(), variables, timeout);
-        AtomicLong unanswered = new AtomicLong();
-        ValkeyLink link = new ValkeyLink(new ValkeyClient(parsed, login, timeout, unanswered), failures, background);
+        FloodGuard.Meter meter = new FloodGuard.Meter();
+        ValkeyLink link = new ValkeyLink(new ValkeyClient(parsed, login, timeout, meter), failures, background);
         link.open();
-        return new ValkeyFleetStore(failures, link, unanswered);
+        return new ValkeyFleetStore(failures, link, meter);
     }
 
     @Override
@@ -165,14 +198,25 @@ public final class ValkeyFleetStore implements FleetStore {
 
     @Override
     public CompletionStage<Map<String, byte[]>> list(String cell, String kind, int most) {
-        String some = path(new Key(cell, kind, "-"));
-        String before = some.substring(0, some.length() - 1);
-        int bound = Math.clamp(most, 0, MOST_LISTED);
-        return bound == 0
-                ? CompletableFuture.completedFuture(Map.of())
-                : work(wire -> waited(wire.keeper(some))
-                        .thenCompose(keeper -> scan(keeper, ScanCursor.INITIAL, new Listing(before, bound)))
-                        .thenCompose(paths -> wire.about(some).thenCompose(about -> values(about, before, paths))));
+        return list(cell, Map.of(kind, most)).thenApply(all -> all.getOrDefault(kind, Map.of()));
+    }
+
+    @Override
+    public CompletionStage<Map<String, Map<String, byte[]>>> list(String cell, Map<String, Integer> most) {
+        Map<String, Integer> bounded = new HashMap<>();
+        most.forEach((kind, count) -> bounded.put(new Key(cell, kind, "-").kind(), Math.clamp(count, 0, MOST_LISTED)));
+        Map<String, Map<String, byte[]>> values = new HashMap<>();
+        bounded.keySet().forEach(kind -> values.put(kind, new ConcurrentHashMap<>()));
+        bounded.values().removeIf(count -> count == 0);
+        if (bounded.isEmpty()) {
+            return CompletableFuture.completedFuture(values);
+        }
+        String some = path(new Key(cell, "any", "-"));
+        Listing listing = new Listing(some.substring(0, some.indexOf('}') + 2), bounded);
+        return work(wire -> waited(wire.keeper(some))
+                .thenCompose(keeper -> scan(keeper, ScanCursor.INITIAL, listing))
+                .thenCompose(found -> wire.about(some).thenCompose(about -> read(about, found.keys(cell), values)))
+                .thenApply(done -> values));
     }
 
     @Override
@@ -255,27 +299,51 @@ public final class ValkeyFleetStore implements FleetStore {
 
     private CompletionStage<Optional<byte[]>> value(RedisClusterAsyncCommands<String, byte[]> about, String path) {
         // A key that is not there is an empty text.
-        return asked(about.getrange(path, 0, MOST_BYTES)).thenApply(value -> {
-            if (value.length > MOST_BYTES) {
-                dropped.increment();
-            }
-            return value.length == 0 || value.length > MOST_BYTES ? Optional.empty() : Optional.of(value);
-        });
+        return asked(about.getrange(path, 0, MOST_BYTES)).thenApply(this::within);
     }
 
-    private CompletionStage<Map<String, byte[]>> values(
-            RedisClusterAsyncCommands<String, byte[]> about, String before, List<String> paths) {
-        Map<String, byte[]> values = new ConcurrentHashMap<>();
-        return inTurn(paths, flush -> {
-                    List<CompletionStage<?>> asked = new ArrayList<>();
-                    for (String path : flush) {
-                        String name = path.substring(before.length());
-                        asked.add(valueIfOne(about, path)
-                                .thenAccept(found -> found.ifPresent(value -> values.put(name, value))));
+    private Optional<byte[]> within(byte[] value) {
+        if (value.length > MOST_BYTES) {
+            dropped.increment();
+        }
+        return value.length == 0 || value.length > MOST_BYTES ? Optional.empty() : Optional.of(value);
+    }
+
+    /** Reads values into the maps of their kinds. */
+    private CompletionStage<Void> read(
+            RedisClusterAsyncCommands<String, byte[]> about, List<Key> keys, Map<String, Map<String, byte[]>> values) {
+        return keys.isEmpty()
+                ? CompletableFuture.completedFuture(null)
+                : inTurn(
+                        keys,
+                        flush -> meter.flooded().get() ? oneByOne(about, flush, values) : atOnce(about, flush, values));
+    }
+
+    private List<CompletionStage<?>> atOnce(
+            RedisClusterAsyncCommands<String, byte[]> about, List<Key> flush, Map<String, Map<String, byte[]>> values) {
+        Map<String, Key> byPath = new HashMap<>();
+        flush.forEach(key -> byPath.put(path(key), key));
+        return List.of(asked(about.mget(byPath.keySet().toArray(String[]::new)))
+                .thenAccept(found -> found.forEach(each -> {
+                    Key key = byPath.get(each.getKey());
+                    if (key != null && each.hasValue()) {
+                        within(each.getValue()).ifPresent(value -> keep(key, value, values));
                     }
-                    return asked;
-                })
-                .thenApply(done -> values);
+                })));
+    }
+
+    private List<CompletionStage<?>> oneByOne(
+            RedisClusterAsyncCommands<String, byte[]> about, List<Key> flush, Map<String, Map<String, byte[]>> values) {
+        List<CompletionStage<?>> asked = new ArrayList<>();
+        for (Key key : flush) {
+            asked.add(valueIfOne(about, path(key))
+                    .thenAccept(found -> found.ifPresent(value -> keep(key, value, values))));
+        }
+        return asked;
+    }
+
+    private static void keep(Key key, byte[] value, Map<String, Map<String, byte[]>> values) {
+        values.getOrDefault(key.kind(), new HashMap<>()).put(key.name(), value);
     }
 
     private CompletionStage<Optional<byte[]>> valueIfOne(RedisClusterAsyncCommands<String, byte[]> about, String path) {
@@ -287,14 +355,14 @@ public final class ValkeyFleetStore implements FleetStore {
         });
     }
 
-    /** Looks for keys of a kind, until enough are found or there are no more; a round after the other. */
-    private CompletionStage<List<String>> scan(
+    /** Looks for keys of a cell, until enough are found or there are no more; a round after the other. */
+    private CompletionStage<Listing> scan(
             RedisKeyAsyncCommands<String, byte[]> keeper, ScanCursor from, Listing listing) {
-        ScanArgs args = ScanArgs.Builder.limit(SCANNED).match(listing.before() + "*");
+        ScanArgs args = ScanArgs.Builder.limit(SCANNED).match(listing.pattern());
         return asked(keeper.scan(from, args)).thenCompose(cursor -> {
             dropped.add(listing.add(cursor.getKeys()));
-            if (cursor.isFinished() || listing.paths().size() == listing.most()) {
-                return CompletableFuture.completedFuture(List.copyOf(listing.paths()));
+            if (cursor.isFinished() || listing.full()) {
+                return CompletableFuture.completedFuture(listing);
             }
             if (listing.rounds().incrementAndGet() == MOST_ROUNDS) {
                 return CompletableFuture.failedFuture(new FleetStoreException(failures.where() + " has more than "
@@ -399,7 +467,7 @@ public final class ValkeyFleetStore implements FleetStore {
     }
 
     private <T> CompletionStage<T> asked(RedisFuture<T> command) {
-        return command.whenComplete((answer, failure) -> unanswered.set(0));
+        return command.whenComplete((answer, failure) -> meter.unanswered().set(0));
     }
 
     /** Sends commands for so many items at once, and those for the next ones when all of these are answered. */

@@ -138,7 +138,8 @@ class FleetStoreContractTest {
             return store -> store.get(key);
         }
         if (what < 10) {
-            return store -> store.list(cell, kind, 100);
+            Map<String, Integer> all = Map.of("digest", 100, "lease", 100, "heat", 100, "none", 0);
+            return random.nextBoolean() ? store -> store.list(cell, all) : store -> store.list(cell, kind, 100);
         }
         if (what < 15) {
             return store -> store.acquire(key, owner, LONG);
@@ -171,11 +172,7 @@ class FleetStoreContractTest {
                     value.map(bytes -> "value " + Arrays.hashCode((byte[]) bytes))
                             .orElse("none");
                 case java.util.LinkedHashMap<?, ?> sums -> "top " + sums;
-                case Map<?, ?> values ->
-                    values.entrySet().stream()
-                            .map(each -> each.getKey() + "=" + Arrays.hashCode((byte[]) each.getValue()))
-                            .sorted()
-                            .collect(Collectors.joining(", ", "{ ", "}"));
+                case Map<?, ?> values -> listed(values);
                 default -> answer.toString();
             };
         } catch (CompletionException e) {
@@ -183,6 +180,16 @@ class FleetStoreContractTest {
             assertThat(e.getCause().getMessage()).endsWith(".").contains("; ");
             return "failed";
         }
+    }
+
+    private static String listed(Map<?, ?> values) {
+        return values.entrySet().stream()
+                .map(each -> each.getKey() + "="
+                        + (each.getValue() instanceof Map<?, ?> kind
+                                ? listed(kind)
+                                : Arrays.hashCode((byte[]) each.getValue())))
+                .sorted()
+                .collect(Collectors.joining(", ", "{ ", "}"));
     }
 
     @ParameterizedTest

@@ -35,7 +35,7 @@ import java.util.stream.Collectors;
  * <h2>Above 100 engines</h2>
  *
  * Reading all digests grows with the square of the engines. Then each adds its touches to a window of sums and reads the
- * largest of them, and who has a copy is not known: no copy is called superfluous, and whether touches follow the cache
+ * largest of them, above 200 it tells no digest any more, and who has a copy is not known: no copy is called superfluous, and whether touches follow the cache
  * is not measured. Who is there is read from the signs, which are small. Clocks need not agree on the window: its number
  * is part of the sign, the highest is in force, and who sees it grow old puts the next one. A window's age times the
  * engines is summed in it too, as the name 0, which is no block's.
@@ -232,7 +232,10 @@ public final class CellMember {
             begun.before(() -> store.get(new FleetStore.Key(cell, Presence.KIND, engine)));
         }
         put(begun, Presence.KIND, engine, new Presence(engine, address, process, count, window).bytes(cell), TTL);
-        put(begun, Digest.KIND, engine, new Digest(engine, address, process, count, own).bytes(cell), TTL);
+        // Digests are read in cells of up to 100 engines; who counts them may be behind.
+        if (!bySums || roll.size(now) < MOST_DIGESTS) {
+            put(begun, Digest.KIND, engine, new Digest(engine, address, process, count, own).bytes(cell), TTL);
+        }
         if (reported || !ownCopies.isEmpty()) {
             reported = !ownCopies.isEmpty();
             put(begun, HoldReport.KIND, engine, new HoldReport(engine, ownCopies).bytes(cell), TTL);
@@ -292,16 +295,18 @@ public final class CellMember {
     }
 
     private void read(Round under, long now) {
-        under.list(store, cell, Presence.KIND, MOST_ENGINES);
-        under.list(store, cell, FleetHold.KIND, 2 * MOST_HOLDS);
+        Map<String, Integer> most = new HashMap<>();
+        most.put(Presence.KIND, MOST_ENGINES);
+        most.put(FleetHold.KIND, 2 * MOST_HOLDS);
         if (!bySums || asked.map(at -> now - at < ASKED.toNanos()).orElse(false)) {
-            under.list(store, cell, HoldReport.KIND, MOST_ENGINES);
+            most.put(HoldReport.KIND, MOST_ENGINES);
         }
         if (bySums) {
             under.top(store, windowKey(), MOST_SUMS + 1);
         } else {
-            under.list(store, cell, Digest.KIND, MOST_DIGESTS);
+            most.put(Digest.KIND, MOST_DIGESTS);
         }
+        under.list(store, cell, most);
     }
 
     private void end(Round ended, long now, boolean good) {

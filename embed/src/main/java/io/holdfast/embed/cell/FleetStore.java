@@ -1,9 +1,11 @@
 package io.holdfast.embed.cell;
 
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SequencedMap;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
@@ -59,6 +61,24 @@ public interface FleetStore extends AutoCloseable {
      * so many, is the store's choice. What {@link #get} would not return is left out, and windows are no values.
      */
     CompletionStage<Map<String, byte[]>> list(String cell, String kind, int most);
+
+    /**
+     * Returns values of several kinds, each as {@link #list(String, String, int)} does. A store that has to look for the
+     * names does so once.
+     *
+     * @param most how many of each kind
+     */
+    default CompletionStage<Map<String, Map<String, byte[]>>> list(String cell, Map<String, Integer> most) {
+        CompletionStage<Map<String, Map<String, byte[]>>> all = CompletableFuture.completedStage(Map.of());
+        for (Map.Entry<String, Integer> kind : most.entrySet()) {
+            all = all.thenCombine(list(cell, kind.getKey(), kind.getValue()), (before, listed) -> {
+                Map<String, Map<String, byte[]>> both = new HashMap<>(before);
+                both.put(kind.getKey(), listed);
+                return both;
+            });
+        }
+        return all;
+    }
 
     /** Adds to sums of a window, which is there for so long after it was added to last; some of it may be added alone. */
     CompletionStage<Void> add(Key window, Map<Long, Double> amounts, Duration ttl);

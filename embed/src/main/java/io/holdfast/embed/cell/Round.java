@@ -20,7 +20,7 @@ final class Round {
 
     private CompletableFuture<Optional<byte[]>> before = CompletableFuture.completedFuture(Optional.empty());
     private final List<CompletableFuture<?>> puts = new ArrayList<>();
-    private final Map<String, CompletableFuture<Map<String, byte[]>>> lists = new LinkedHashMap<>();
+    private Optional<CompletableFuture<Map<String, Map<String, byte[]>>>> lists = Optional.empty();
     private CompletableFuture<SequencedMap<Long, Double>> sums =
             CompletableFuture.completedFuture(new LinkedHashMap<>());
 
@@ -39,8 +39,8 @@ final class Round {
         puts.add(called(call));
     }
 
-    void list(FleetStore store, String cell, String kind, int most) {
-        lists.put(kind, called(() -> store.list(cell, kind, most)));
+    void list(FleetStore store, String cell, Map<String, Integer> most) {
+        lists = Optional.of(called(() -> store.list(cell, most)));
     }
 
     void top(FleetStore store, FleetStore.Key window, int most) {
@@ -52,17 +52,17 @@ final class Round {
     }
 
     boolean reads() {
-        return !lists.isEmpty();
+        return lists.isPresent();
     }
 
     boolean readsDone() {
-        return reads() && sums.isDone() && lists.values().stream().allMatch(CompletableFuture::isDone);
+        return sums.isDone() && lists.filter(CompletableFuture::isDone).isPresent();
     }
 
     /** Returns true if each call was done. */
     boolean succeeded() {
         return puts.stream().noneMatch(CompletableFuture::isCompletedExceptionally)
-                && lists.values().stream().noneMatch(CompletableFuture::isCompletedExceptionally)
+                && lists.filter(CompletableFuture::isCompletedExceptionally).isEmpty()
                 && !sums.isCompletedExceptionally();
     }
 
@@ -73,8 +73,7 @@ final class Round {
 
     /** Returns what was listed of a kind; nothing where it was not asked for. */
     Map<String, byte[]> listed(String kind) {
-        CompletableFuture<Map<String, byte[]>> list = lists.get(kind);
-        return list == null ? Map.of() : list.join();
+        return lists.map(CompletableFuture::join).map(all -> all.get(kind)).orElse(Map.of());
     }
 
     Map<Long, Double> sums() {

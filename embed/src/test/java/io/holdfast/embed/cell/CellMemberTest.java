@@ -392,6 +392,31 @@ class CellMemberTest {
     }
 
     @Test
+    @DisplayName("above 200 engines nobody tells a digest, and below all are told again before they are read")
+    void digestsThatNobodyReads() {
+        for (int i = 0; i < 220; i++) {
+            time.start("e" + i).hot = hot(end(1, 36, true, false));
+        }
+        time.seconds(90);
+        assertThat(digests()).isZero();
+        for (int i = 150; i < 220; i++) {
+            time.lives.get("e" + i).polled = false;
+        }
+        time.seconds(60);
+        assertThat(time.lives.get("e0").member.view().sums()).isTrue();
+        assertThat(digests()).isEqualTo(150);
+    }
+
+    /** How many engines tell theirs within a round. */
+    private long digests() {
+        time.store.clear();
+        time.seconds(12);
+        return time.store.all().keySet().stream()
+                .filter(key -> key.kind().equals(Digest.KIND))
+                .count();
+    }
+
+    @Test
     @DisplayName("the store can only add: hostile values and moods leave each engine alone, or what honest members say")
     void onlyAdds() {
         int rounds = System.getProperty("holdfast.scale", "slice").equals("deep") ? 400 : 20;
