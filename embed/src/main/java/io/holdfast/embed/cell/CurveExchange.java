@@ -84,7 +84,11 @@ final class CurveExchange {
         like.stream().reduce(ReuseCounts::plus).ifPresent(sum -> {
             CompletionStage<?> unused = controller
                     .takeReuse(sum.atMost(Curves.MOST_WEIGHT))
-                    .thenAccept(taken -> takenFrom = taken ? like.size() : takenFrom);
+                    .thenAccept(taken -> {
+                        if (taken) {
+                            takenFrom = like.size();
+                        }
+                    });
         });
     }
 

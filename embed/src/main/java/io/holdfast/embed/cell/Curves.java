@@ -94,7 +94,7 @@ record Curves(String engine, long capacityTokens, ReuseCounts counts) {
         long number = 0;
         for (int place = 0; place < LONGEST_NUMBER; place++) {
             int part = form.get8();
-            number |= (part & 0x7fL) << 7 * place;
+            number |= (part & 0x7fL) << (7 * place);
             if (part <= 0x7f) {
                 return number;
             }
