@@ -39,6 +39,9 @@ import io.holdfast.core.plan.Copies;
 import io.holdfast.core.plan.Plan;
 import io.holdfast.core.plan.Planner;
 import io.holdfast.core.prefix.HotPrefix;
+import io.holdfast.core.rank.RankedPrefixes;
+import io.holdfast.core.rank.Reuse;
+import io.holdfast.core.rank.ReuseCounts;
 import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.core.reading.Reading;
 import io.holdfast.core.requests.RequestRules;
@@ -478,6 +481,23 @@ public final class Controller {
     /** Says what other engines have of the prefixes here, from the next plan on; any thread. */
     public void copies(Copies known) {
         mailbox.outcome(() -> tick.copies(known));
+    }
+
+    /**
+     * Answers how soon what is used again, as this process counted it, for other engines to be told of; absent where
+     * nothing is held by its rank, and before the engine has said how large its cache is.
+     */
+    public CompletionStage<Optional<Reuse>> reuse() {
+        return tell(() -> learning.ranked().flatMap(RankedPrefixes::reuse));
+    }
+
+    /**
+     * Takes what engines with a cache like this one counted, once: unless it took something before, or goes on from
+     * what an earlier process counted, which also replaces it. It orders what could be held; whether holding pays is
+     * learned here alone. Answered with whether it was taken.
+     */
+    public CompletionStage<Boolean> takeReuse(ReuseCounts others) {
+        return tell(() -> learning.ranked().map(ranks -> ranks.take(others)).orElse(false));
     }
 
     /** Answers what was measured of the traffic of the cache that is decided about. */

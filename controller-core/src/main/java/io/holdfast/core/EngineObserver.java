@@ -174,6 +174,11 @@ final class EngineObserver implements KvEventSink, TreeListener, RequestListener
         return prefixes;
     }
 
+    /** Returns what is learned of holding by rank; absent where nothing is. */
+    Optional<RankedPrefixes> ranked() {
+        return ranked;
+    }
+
     /** Tells this of prompts from now on, which takes their tokens. */
     void watch(UnstableHeads unstable) {
         keepsTokens = true;

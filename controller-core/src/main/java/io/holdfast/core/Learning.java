@@ -1,5 +1,6 @@
 package io.holdfast.core;
 
+import io.holdfast.core.rank.RankedPrefixes;
 import io.holdfast.core.reading.EngineReadings;
 import java.time.Duration;
 import java.util.List;
@@ -94,6 +95,11 @@ final class Learning {
         return waiting.isPresent() || block == 0
                 ? Optional.empty()
                 : Optional.of(observers.first().learned(block, capacityTokens(readings)));
+    }
+
+    /** Returns what is learned of holding by rank; absent while what an earlier process learned of it may still come. */
+    Optional<RankedPrefixes> ranked() {
+        return waiting.isPresent() ? Optional.empty() : observers.first().ranked();
     }
 
     /** Another model is served from now on. */

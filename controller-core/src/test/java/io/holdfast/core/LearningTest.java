@@ -14,6 +14,8 @@ import io.holdfast.core.plan.AutomaticHolds;
 import io.holdfast.core.prefix.LearnedPrefix;
 import io.holdfast.core.rank.EvictingEngine;
 import io.holdfast.core.rank.LearnedRank;
+import io.holdfast.core.rank.Reuse;
+import io.holdfast.core.rank.ReuseCounts;
 import io.holdfast.core.reading.Samples;
 import java.time.Duration;
 import java.util.Arrays;
@@ -44,7 +46,11 @@ final class LearningTest {
         int capacity = 10_000;
 
         Life() {
-            harness = new ControllerHarness(SETTINGS, new ControllerHarness.Disk(), new ControllerHarness.Engine());
+            this(SETTINGS);
+        }
+
+        Life(ControllerSettings settings) {
+            harness = new ControllerHarness(settings, new ControllerHarness.Disk(), new ControllerHarness.Engine());
             users = new EvictingEngine(600, 1, harness.controller.events());
         }
 
@@ -71,6 +77,20 @@ final class LearningTest {
             return answer.join();
         }
 
+        Optional<Reuse> reuse() {
+            CompletableFuture<Optional<Reuse>> answer =
+                    harness.controller.reuse().toCompletableFuture();
+            harness.settle();
+            return answer.join();
+        }
+
+        boolean take(ReuseCounts counts) {
+            CompletableFuture<Boolean> answer =
+                    harness.controller.takeReuse(counts).toCompletableFuture();
+            harness.settle();
+            return answer.join();
+        }
+
         CompletableFuture<Optional<String>> restore(Learned learned, Duration away) {
             CompletableFuture<Optional<String>> answer =
                     harness.controller.restoreLearned(learned, away).toCompletableFuture();
@@ -79,6 +99,86 @@ final class LearningTest {
             harness.now += SECOND;
             return answer;
         }
+    }
+
+    /** What controllers of several engines count of reuse, and tell each other. */
+    @Test
+    void countsOfOthers_areTakenOnce_byOneThatKnowsNothing() {
+        Life old = new Life();
+        assertThat(old.reuse()).as("how large its cache is, is not known").isEmpty();
+        old.run(600);
+        ReuseCounts told = old.reuse().orElseThrow().counted();
+        assertThat(told.weight()).isGreaterThan(1_000);
+        assertThat(old.learned().orElseThrow().ranks().getFirst().used())
+                .as("all that it counted")
+                .isEqualTo(Arrays.copyOf(told.numbers(), 2_400));
+
+        Life next = new Life();
+        assertThat(next.take(told)).as("how large its cache is, is not known").isFalse();
+        next.run(2);
+        assertThat(next.reuse().orElseThrow().mayTake()).isTrue();
+        LearnedRank before = next.learned().orElseThrow().ranks().getFirst();
+        assertThat(next.take(told)).isTrue();
+        assertThat(next.take(told)).as("once").isFalse();
+        assertThat(next.reuse().orElseThrow().mayTake()).isFalse();
+        assertThat(next.reuse().orElseThrow().counted().weight()).isLessThan(told.weight() / 10);
+        LearnedRank after = next.learned().orElseThrow().ranks().getFirst();
+        assertThat(Arrays.stream(after.used()).sum())
+                .isEqualTo(Arrays.stream(before.used()).sum()
+                        + Arrays.stream(told.numbers(), 0, 2_400).sum());
+        assertThat(after)
+                .as("no evidence, and nothing of its cache")
+                .usingRecursiveComparison()
+                .ignoringFields("used", "unused", "hintedUsed", "hintedUnused", "gaps")
+                .isEqualTo(before);
+
+        EngineIdentity one = new EngineIdentity("a", "a", Optional.of("one"));
+        next.harness.controller.engineIs(one);
+        next.harness.controller.engineIs(new EngineIdentity("a", "a", Optional.of("two")));
+        next.harness.settle();
+        assertThat(next.take(told)).as("for another model").isTrue();
+
+        Life without = new Life(ControllerHarness.SETTINGS);
+        without.run(5);
+        assertThat(without.reuse()).as("nothing is held by its rank").isEmpty();
+        assertThat(without.take(told)).isFalse();
+    }
+
+    @Test
+    void countsOfOthers_areNothingToOneThatGoesOnFromItsPast() {
+        Learned past = afterTenMinutes();
+        Life other = new Life();
+        other.run(300);
+        ReuseCounts told = other.reuse().orElseThrow().counted();
+
+        Life next = new Life();
+        assertThat(next.restore(past, Duration.ZERO)).isNotNull();
+        assertThat(next.reuse()).as("which may still come").isEmpty();
+        assertThat(next.take(told)).isFalse();
+        next.read(16, 0);
+        next.run(1);
+        assertThat(next.reuse().orElseThrow().mayTake()).isFalse();
+        assertThat(next.take(told)).isFalse();
+
+        Life late = new Life();
+        late.read(16, 0);
+        late.harness.now += SECOND;
+        late.harness.settle();
+        assertThat(late.take(told)).isTrue();
+        assertThat(late.restore(past, Duration.ZERO)).isNotNull();
+        late.read(16, 0);
+        assertThat(late.learned().orElseThrow().ranks().getFirst().used())
+                .as("read late from the disk, its past counts in place of the others'")
+                .isEqualTo(past.ranks().getFirst().used());
+
+        Life smaller = new Life();
+        smaller.capacity = 8_900;
+        assertThat(smaller.restore(past, Duration.ZERO)).isNotNull();
+        smaller.read(16, 0);
+        smaller.run(2);
+        assertThat(smaller.take(told))
+                .as("its ranks were dropped, as those of another cache")
+                .isTrue();
     }
 
     private static Learned afterTenMinutes() {

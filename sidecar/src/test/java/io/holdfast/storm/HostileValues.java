@@ -20,7 +20,7 @@ import java.util.function.Consumer;
 
 /** What somebody who may write to a fleet's store puts into it: garbage, and lies that are well formed. */
 final class HostileValues {
-    private static final List<String> KINDS = List.of("engine", "digest", "report", "hold");
+    private static final List<String> KINDS = List.of("engine", "digest", "report", "hold", "curves2");
     private static final long YEAR = Duration.ofDays(365).toMillis();
 
     private final StormStore store;

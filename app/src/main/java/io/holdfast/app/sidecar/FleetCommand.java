@@ -142,7 +142,7 @@ public final class FleetCommand implements Callable<Integer> {
                         + " rounds, " + here.path("failedRounds").asLong()
                         + " of them without an answer; a round reads "
                         + number(perRound(here, "bytesRead")) + " bytes and writes "
-                        + number(perRound(here, "bytesWritten")) + ".");
+                        + number(perRound(here, "bytesWritten")) + curves(here) + ".");
         if (here.path("refused").path("same_name").asLong() > 0) {
             text.paragraph(
                     "",
@@ -160,6 +160,13 @@ public final class FleetCommand implements Callable<Integer> {
                                         + " tokens that are hot elsewhere were stored; "
                                 : "nothing was stored there; ")
                         + warming.path("says").asText() + ".");
+    }
+
+    private static String curves(JsonNode here) {
+        int engines = here.path("curvesTakenFrom").asInt();
+        return engines == 0
+                ? ""
+                : "; it began with the curves of reuse of " + engines + (engines == 1 ? " engine" : " engines");
     }
 
     private static long perRound(JsonNode here, String bytes) {

@@ -43,6 +43,10 @@ public record LearnedRank(
         }
     }
 
+    ReuseCounts counts() {
+        return ReuseCounts.of(used, unused, hintedUsed, hintedUnused, gaps);
+    }
+
     /**
      * Findings of both shadows on recent requests.
      *

@@ -84,6 +84,9 @@ public final class RankedPins {
     private final BitSet shown = new BitSet();
     private final long[] gaps = new long[AgeBins.COUNT];
     private long gapCount;
+    /** Counts that an earlier process made, or engines like this one: part of all that is counted, and told to nobody. */
+    private ReuseCounts given = ReuseCounts.none();
+
     private double residenceLog;
     private long evictions;
     private double runningPeak;
@@ -322,13 +325,7 @@ public final class RankedPins {
 
     /** Returns what outlives this process; its cache has room for so many blocks of the engine. */
     LearnedRank learned(int blocks, long nanos) {
-        nowNanos = nanos;
-        ReuseCurves.Counts counts = curves.counts();
-        for (int block = 0; block < history.reach(); block++) {
-            if (history.uses[block] > 0) {
-                counts.notUsedYet(history.classes[block], history.hints[block], age(block));
-            }
-        }
+        ReuseCounts counts = counts(nanos);
         return new LearnedRank(
                 blocks,
                 counts.used(),
@@ -343,18 +340,48 @@ public final class RankedPins {
 
     /** Takes up what an earlier process learned, which ended so long ago. */
     void restore(LearnedRank learned, long awayNanos, long nanos) {
-        nowNanos = nanos;
-        curves.restore(learned);
-        for (int bin = 0; bin < gaps.length; bin++) {
-            gaps[bin] += learned.gaps()[bin];
-            gapCount += learned.gaps()[bin];
-        }
+        give(learned.counts(), nanos);
         if (evictions == 0) {
             evictions = learned.evictions();
             residenceLog = learned.residenceLog();
         }
         gate.restore(learned.evidence(), nanos / NANOS, awayNanos / NANOS, residence());
+    }
+
+    /** Returns what may be told to others. */
+    Reuse reuse(long nanos) {
+        return new Reuse(counts(nanos).minus(given), isNewcomer());
+    }
+
+    /** Returns true if all that it counts it saw itself. */
+    boolean isNewcomer() {
+        return given.isEmpty();
+    }
+
+    /** Takes what others counted, in place of what it was given before: its own past has more to say than a cell. */
+    void give(ReuseCounts counts, long nanos) {
+        nowNanos = nanos;
+        curves.replace(given, counts);
+        long[] before = given.gaps();
+        long[] now = counts.gaps();
+        for (int bin = 0; bin < gaps.length; bin++) {
+            gaps[bin] += now[bin] - before[bin];
+            gapCount += now[bin] - before[bin];
+        }
+        given = counts;
         fit();
+    }
+
+    /** What was counted, given or not, with what is not used yet. */
+    private ReuseCounts counts(long nanos) {
+        nowNanos = nanos;
+        ReuseCounts counts = curves.counts(gaps);
+        for (int block = 0; block < history.reach(); block++) {
+            if (history.uses[block] > 0) {
+                counts.notUsedYet(history.classes[block], history.hints[block], AgeBins.of(age(block)));
+            }
+        }
+        return counts;
     }
 
     boolean knows(long hash) {

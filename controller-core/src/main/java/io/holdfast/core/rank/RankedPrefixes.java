@@ -150,6 +150,20 @@ public final class RankedPrefixes {
         }
     }
 
+    /** Returns what other engines may be told; absent before the capacity is known. */
+    public Optional<Reuse> reuse() {
+        return every == 0 ? Optional.empty() : Optional.of(pins.reuse(nowNanos));
+    }
+
+    /** Takes what engines like this one counted, unless it was given something before; answers whether it did. */
+    public boolean take(ReuseCounts others) {
+        boolean takes = every > 0 && pins.isNewcomer();
+        if (takes) {
+            pins.give(others, nowNanos);
+        }
+        return takes;
+    }
+
     /** Another engine is followed from now on. */
     public void forget() {
         earlier = Optional.empty();

@@ -95,30 +95,21 @@ final class ReuseCurves {
         hintForgotten[hint * AgeBins.COUNT + bin]++;
     }
 
-    /** Copies of what was counted, with what is not used yet counted as by {@link #notUsedYet}. */
-    @SuppressWarnings("ArrayRecordComponent")
-    record Counts(double[] used, double[] unused, double[] hintedUsed, double[] hintedUnused) {
-        void notUsedYet(int blockClass, int hint, double age) {
-            int bin = AgeBins.of(age);
-            unused[blockClass * AgeBins.COUNT + bin]++;
-            hintedUnused[hint * AgeBins.COUNT + bin]++;
-        }
+    /** Copies what was counted, without what is not used yet. */
+    ReuseCounts counts(long[] gaps) {
+        return ReuseCounts.of(events, forgotten, hintEvents, hintForgotten, gaps);
     }
 
-    Counts counts() {
-        return new Counts(events.clone(), forgotten.clone(), hintEvents.clone(), hintForgotten.clone());
+    /** Counts what others counted, of whose blocks nothing else is remembered, in place of what they told before. */
+    void replace(ReuseCounts before, ReuseCounts now) {
+        replace(events, before.used(), now.used());
+        replace(forgotten, before.unused(), now.unused());
+        replace(hintEvents, before.hintedUsed(), now.hintedUsed());
+        replace(hintForgotten, before.hintedUnused(), now.hintedUnused());
     }
 
-    /** Counts in addition what an earlier process counted, of whose blocks nothing else is remembered. */
-    void restore(LearnedRank learned) {
-        add(events, learned.used());
-        add(forgotten, learned.unused());
-        add(hintEvents, learned.hintedUsed());
-        add(hintForgotten, learned.hintedUnused());
-    }
-
-    private static void add(double[] to, double[] more) {
-        Arrays.setAll(to, at -> to[at] + more[at]);
+    private static void replace(double[] in, double[] before, double[] now) {
+        Arrays.setAll(in, at -> Math.max(0, in[at] - before[at]) + now[at]);
     }
 
     void beginFit() {

@@ -77,6 +77,7 @@ public final class CellMember {
     private final RandomGenerator random;
     private final Supplier<Hot> hot;
     private final Supplier<List<HeldCopy>> reports;
+    private final Optional<CurveExchange> curves;
     private final long process;
 
     private final HoldBook book = new HoldBook();
@@ -124,6 +125,19 @@ public final class CellMember {
             RandomGenerator random,
             Supplier<Hot> hot,
             Supplier<List<HeldCopy>> reports) {
+        this(store, cell, engine, address, clock, random, hot, reports, Optional.empty());
+    }
+
+    CellMember(
+            FleetStore store,
+            Cell cell,
+            String engine,
+            String address,
+            LongSupplier clock,
+            RandomGenerator random,
+            Supplier<Hot> hot,
+            Supplier<List<HeldCopy>> reports,
+            Optional<CurveExchange> curves) {
         Form.checkEngine(engine);
         Form.checkAddress(address);
         this.store = store;
@@ -134,6 +148,7 @@ public final class CellMember {
         this.random = random;
         this.hot = hot;
         this.reports = reports;
+        this.curves = curves;
         this.process = random.nextLong();
     }
 
@@ -240,6 +255,8 @@ public final class CellMember {
             reported = !ownCopies.isEmpty();
             put(begun, HoldReport.KIND, engine, new HoldReport(engine, ownCopies).bytes(cell), TTL);
         }
+        curves.flatMap(CurveExchange::toTell)
+                .ifPresent(own -> put(begun, Curves.KIND, engine, own.bytes(cell), CurveExchange.TTL));
         if (bySums) {
             addTouches(begun, now);
         }
@@ -306,6 +323,9 @@ public final class CellMember {
         } else {
             most.put(Digest.KIND, MOST_DIGESTS);
         }
+        if (curves.filter(CurveExchange::looks).isPresent()) {
+            most.put(Curves.KIND, CurveExchange.MOST_ENGINES);
+        }
         under.list(store, cell, most);
     }
 
@@ -339,6 +359,8 @@ public final class CellMember {
             Map<String, HoldReport> said =
                     parsed(ended.listed(HoldReport.KIND), MOST_ENGINES, HoldReport::parse, HoldReport::engine);
             Map<String, Digest> read = parsed(ended.listed(Digest.KIND), MOST_DIGESTS, Digest::parse, Digest::engine);
+            Map<String, Curves> counted =
+                    parsed(ended.listed(Curves.KIND), CurveExchange.MOST_ENGINES, Curves::parse, Curves::engine);
             Map<Long, Double> top = sums(ended.sums());
 
             roll.read(signs, now);
@@ -346,6 +368,8 @@ public final class CellMember {
             tally.refused(Refusal.TOO_MANY, book.read(holds.values(), now));
             said.keySet().retainAll(alive.keySet());
             said.put(engine, new HoldReport(engine, ownCopies));
+            counted.keySet().retainAll(alive.keySet());
+            curves.ifPresent(each -> each.read(counted.values()));
             learnHot(read, top, alive, now);
             known = Optional.of(new Known(look(now), Map.copyOf(said), echo.count() == count ? putNow : putBefore));
             return true;

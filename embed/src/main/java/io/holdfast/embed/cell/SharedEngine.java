@@ -75,6 +75,7 @@ public final class SharedEngine {
     private static final int MOST_TOKENS = 4 << 20;
 
     private final CellMember member;
+    private final CurveExchange curves;
     private final Warming warming;
     private final Controller controller;
     private final BlockNaming naming;
@@ -161,7 +162,9 @@ public final class SharedEngine {
         this.address = address;
         this.clock = clock;
         this.random = random;
-        this.member = new CellMember(store, cell, engine, address, clock, random, this::hot, this::reports);
+        this.curves = new CurveExchange(controller, engine);
+        this.member = new CellMember(
+                store, cell, engine, address, clock, random, this::hot, this::reports, Optional.of(curves));
         this.warming = new Warming(controller, naming, member, source, blockTokens, warming);
     }
 
@@ -175,10 +178,18 @@ public final class SharedEngine {
         return warming.view();
     }
 
+    /**
+     * How many engines this one, being new, took over from how soon what is used again; 0 where it learned that alone.
+     */
+    public int curvesTakenFrom() {
+        return curves.takenFrom();
+    }
+
     /** Does what is due, at least once a second; it never waits. */
     public void poll() {
         long now = clock.getAsLong();
         look(now);
+        curves.poll(now);
         member.poll(now);
         weigh();
         follow(now);

@@ -149,7 +149,8 @@ public final class FleetJson {
                 .put("refused", refused)
                 .put("bytesRead", counters.bytesIn())
                 .put("bytesWritten", counters.bytesOut())
-                .put("lastRoundSeconds", rounded(counters.lastRoundSeconds()));
+                .put("lastRoundSeconds", rounded(counters.lastRoundSeconds()))
+                .put("curvesTakenFrom", part.engine().curvesTakenFrom());
         WarmingView warming = part.engine().warming();
         json.put(
                 "warming",
