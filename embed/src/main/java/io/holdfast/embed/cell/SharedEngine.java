@@ -99,6 +99,8 @@ public final class SharedEngine {
 
     /** What became of one hold of the fleet here. */
     private static final class Copy {
+        final long name;
+        final int tokens;
         Optional<HoldRequest> request = Optional.empty();
         Optional<int[]> fetched = Optional.empty();
         Optional<HoldView> view = Optional.empty();
@@ -107,6 +109,16 @@ public final class SharedEngine {
         boolean asking;
         long nextNanos;
         boolean due = true;
+
+        Copy(FleetHold hold) {
+            this.name = hold.name();
+            this.tokens = hold.tokens();
+        }
+
+        /** A hold that came to mean another prefix is another one, for which room has to be found. */
+        boolean isOf(FleetHold hold) {
+            return hold != null && hold.name() == name && hold.tokens() == tokens;
+        }
 
         /** Also where an answer never came. */
         boolean isDue(long now) {
@@ -382,7 +394,7 @@ public final class SharedEngine {
             Map<String, FleetHold> byId = new HashMap<>();
             wanted.forEach(hold -> byId.put(hold.id(), hold));
             copies.entrySet().removeIf(copy -> {
-                boolean gone = !byId.containsKey(copy.getKey());
+                boolean gone = !copy.getValue().isOf(byId.get(copy.getKey()));
                 if (gone) {
                     over.add(copy.getValue());
                 }
@@ -391,7 +403,12 @@ public final class SharedEngine {
             double room = MOST_OF_THE_CACHE
                     * controller.view().readings().capacityTokens().number().orElse(0);
             for (FleetHold hold : heaviestFirst(wanted)) {
-                Copy copy = copies.computeIfAbsent(hold.id(), id -> new Copy());
+                Copy copy = copies.computeIfAbsent(hold.id(), id -> new Copy(hold));
+                // Whoever writes to the store can say anything: what is held is as long as is said here, or nothing is.
+                if (hold.tokens() != (long) hold.blocks() * blockTokens) {
+                    copy.reason = "it says another number of tokens than its blocks have";
+                    continue;
+                }
                 room -= hold.tokens();
                 if (room < 0 && copy.request.isEmpty()) {
                     copy.reason = "the fleet asks for more than half of this engine's cache";
@@ -427,7 +444,8 @@ public final class SharedEngine {
             known = Optional.ofNullable(taken.get(hold.id()))
                     .or(() -> copy.fetched)
                     .or(() -> Optional.ofNullable(seen.get(hold.name())))
-                    .or(() -> copy.request.flatMap(HoldRequest::tokens));
+                    .or(() -> copy.request.flatMap(HoldRequest::tokens))
+                    .filter(tokens -> tokens.length == hold.tokens());
             copy.asking = true;
             copy.nextNanos = now + LONGEST_ANSWER_NANOS;
         }
@@ -447,7 +465,7 @@ public final class SharedEngine {
         CompletionStage<?> unused = asked(() -> source.tokens(hold)).whenComplete((tokens, failure) -> {
             if (failure != null) {
                 settled(hold, copy -> copy.reason = "no tokens: " + sentence(failure));
-            } else if (!name(tokens).equals(Optional.of(hold.name())) || tokens.length != hold.blocks() * blockTokens) {
+            } else if (!name(tokens).equals(Optional.of(hold.name())) || tokens.length != hold.tokens()) {
                 settled(hold, copy -> copy.reason = "no tokens: what the process that took it sent is another prefix");
             } else {
                 boolean kept;
@@ -463,10 +481,20 @@ public final class SharedEngine {
                     }
                 }
                 if (kept) {
-                    hold(hold, tokens);
+                    CompletionStage<?> sure = known(tokens).whenComplete((has, trouble) -> hold(hold, tokens));
                 } else {
                     settled(hold, copy -> copy.reason = "no tokens: too many of others are kept already");
                 }
+            }
+        });
+    }
+
+    /** Has the engine say that it has the tokens of a prefix that it never saw, so that it may be sent there. */
+    private CompletionStage<?> known(int[] tokens) {
+        long largest = Arrays.stream(tokens).mapToLong(Integer::toUnsignedLong).max().orElse(0);
+        return asked(() -> source.engineHas(largest)).thenAccept(has -> {
+            if (has) {
+                controller.hasToken(largest);
             }
         });
     }
@@ -508,7 +536,7 @@ public final class SharedEngine {
                 return;
             }
         }
-        Copy late = new Copy();
+        Copy late = new Copy(hold);
         answer.accept(late);
         late.view.ifPresent(view -> {
             CompletionStage<?> unused = controller.leave(view.id(), REQUESTER + hold.id());

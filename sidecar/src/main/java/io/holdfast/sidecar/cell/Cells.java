@@ -294,6 +294,7 @@ public final class Cells implements AutoCloseable {
         public CompletionStage<int[]> tokens(String address, long name, int count) {
             return Cells.this
                     .tokens(name)
+                    .filter(tokens -> tokens.length == count)
                     .<CompletionStage<int[]>>map(CompletableFuture::completedStage)
                     .orElseGet(() -> peers.tokens(address, name, count));
         }

@@ -128,9 +128,10 @@ public final class PrefixResolver {
             knownBlockTokens();
             return switch (source) {
                 case PrefixSource.Tokens tokens -> CompletableFuture.completedStage(tokens.ids());
-                case PrefixSource.Text text -> starts.of(text.text()).thenApply(shared -> bounded(shared.tokens()));
+                // The engine itself cut them into these tokens, so it has them.
+                case PrefixSource.Text text -> starts.of(text.text()).thenApply(shared -> known(shared.tokens()));
                 case PrefixSource.Messages messages ->
-                    starts.of(messages).thenApply(shared -> bounded(shared.tokens()));
+                    starts.of(messages).thenApply(shared -> known(shared.tokens()));
                 case PrefixSource.Hashes _, PrefixSource.Example _ ->
                     throw ApiError.badRequest("Other engines name blocks otherwise, so a hold of the fleet is asked for"
                             + " by tokens, text or messages.");
@@ -138,6 +139,13 @@ public final class PrefixResolver {
         } catch (ApiError refusal) {
             return CompletableFuture.failedStage(refusal);
         }
+    }
+
+    private int[] known(int[] tokens) {
+        int[] within = bounded(tokens);
+        controller.hasToken(
+                Arrays.stream(within).mapToLong(Integer::toUnsignedLong).max().orElse(0));
+        return within;
     }
 
     /** Naming of blocks by one engine as it is now; equal ones name a prompt's blocks alike. */
