@@ -162,7 +162,7 @@ public final class SharedEngine {
         this.clock = clock;
         this.random = random;
         this.member = new CellMember(store, cell, engine, address, clock, random, this::hot, this::reports);
-        this.warming = new Warming(controller, naming, member, source, blockTokens, warming);
+        this.warming = new Warming(controller, naming, member, source, blockTokens, warming, clock);
     }
 
     /** Its part in the cell, for what is known there. */
