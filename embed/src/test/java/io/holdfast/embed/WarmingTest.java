@@ -21,7 +21,9 @@ import io.holdfast.embed.ledger.FileLedgerStore;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -43,8 +45,12 @@ class WarmingTest {
     private static final long MILLI = 1_000_000L;
     private static final int PROMPT = 2_048;
     private static final int STEP = 256;
+    private static final int CAPACITY = 1_000_000;
     /** Time that the engine takes for a request of ours, however much of it is cached. */
     private static final int TAKES_MILLIS = 20;
+
+    /** Lives of a newcomer of which users' times are put together. */
+    private static final int LIVES = 2;
 
     private static final WarmingBudget BUDGET = new WarmingBudget(Duration.ofSeconds(20), 1_000_000, 0);
 
@@ -151,7 +157,7 @@ class WarmingTest {
     }
 
     private EngineReadings readings() {
-        return ToldEngine.readings(1_000_000, nanos)
+        return ToldEngine.readings(CAPACITY, nanos)
                 .but()
                 .waitingRequests(Reading.known(waiting, "test", nanos))
                 .build();
@@ -231,6 +237,28 @@ class WarmingTest {
     }
 
     @Test
+    void usersWhoComeBeforeThePoll_doNotKeepItFromBeginning() {
+        hot(1);
+        new ToldEngine(engine.events()).stores(ToldEngine.tokens(500_000, CAPACITY / 10 / BLOCK - 1));
+        SharedEngine shared = shared(BUDGET);
+        seconds(20, shared);
+
+        assertThat(shared.warming().storedTokens()).isEqualTo(PROMPT);
+    }
+
+    @Test
+    void cacheThatIsInUse_isLeftAlone() {
+        hot(1);
+        new ToldEngine(engine.events()).stores(ToldEngine.tokens(500_000, CAPACITY / 10 / BLOCK + 1));
+        SharedEngine shared = shared(BUDGET);
+        seconds(20, shared);
+
+        assertThat(sent).isEmpty();
+        assertThat(shared.warming().why())
+                .isEqualTo("more than a tenth of its cache is filled already, or it is not known how much");
+    }
+
+    @Test
     void budgetOfTime_endsIt() {
         hot(40);
         SharedEngine shared = shared(new WarmingBudget(Duration.ofSeconds(1), 1_000_000, 0));
@@ -238,6 +266,84 @@ class WarmingTest {
 
         assertThat(sent).hasSizeBetween(1_000 / TAKES_MILLIS - 20, 1_000 / TAKES_MILLIS + 1);
         assertThat(shared.warming().why()).isEqualTo("the budget of 1 s is spent");
+    }
+
+    /** Five minutes of an engine that computes what waits in one pass; answers the users' times to first token. */
+    private List<Double> fiveMinutes(SharedEngine shared, SplittableRandom users) {
+        List<Double> times = new ArrayList<>();
+        Deque<Long> queue = new ArrayDeque<>();
+        List<Long> pass = List.of();
+        Optional<Sent> ours = Optional.empty();
+        long passEnds = 0;
+        long begun = nanos;
+        long next = nanos + gap(users);
+        for (int milli = 0; milli < 300_000; milli++) {
+            nanos = begun + milli * MILLI;
+            for (; next <= nanos; next += gap(users)) {
+                queue.add(next);
+            }
+            if (nanos >= passEnds) {
+                long ended = passEnds;
+                pass.forEach(came -> times.add((ended - came) / 1e6));
+                pass = List.of();
+                ours.ifPresent(request -> {
+                    under = Optional.empty();
+                    request.answer().complete(new Outcome(Outcome.Kind.ACCEPTED, "stored"));
+                });
+                ours = Optional.empty();
+            }
+            if (milli % 500 == 0) {
+                waiting = pass.isEmpty() ? 0 : queue.size();
+                engine.readings(readings());
+            }
+            fleet.doWork();
+            if (milli % 1_000 == 0) {
+                donor.poll(nanos);
+                shared.poll();
+                fleet.doWork();
+            }
+            if (pass.isEmpty() && ours.isEmpty() && (!queue.isEmpty() || under.isPresent())) {
+                pass = List.copyOf(queue);
+                queue.clear();
+                ours = under;
+                int tokens = pass.size() * 512 + ours.map(this::computed).orElse(0);
+                passEnds = nanos + 5 * MILLI + tokens * 20_000L;
+            }
+        }
+        return times;
+    }
+
+    /** Returns the tokens that the cache does not have of a request, which goes further than the one before or begins anew. */
+    private int computed(Sent request) {
+        int before = sent.size() < 2 ? 0 : sent.get(sent.size() - 2).tokens();
+        return request.tokens() > before ? request.tokens() - before : request.tokens();
+    }
+
+    /** Ten users' requests a second. */
+    private static long gap(SplittableRandom users) {
+        return 1 + (long) (-100 * MILLI * Math.log(1 - users.nextDouble()));
+    }
+
+    private static double p99(List<Double> times) {
+        return times.stream()
+                .sorted()
+                .skip(times.size() * 99L / 100)
+                .findFirst()
+                .orElseThrow();
+    }
+
+    @Test
+    void usersOfTheFirstFiveMinutes_waitHardlyLonger() {
+        hot(97);
+        List<Double> off = new ArrayList<>();
+        List<Double> on = new ArrayList<>();
+        for (int seed = 1; seed <= LIVES; seed++) {
+            off.addAll(fiveMinutes(shared(WarmingBudget.NONE), new SplittableRandom(seed)));
+            SharedEngine shared = shared(BUDGET);
+            on.addAll(fiveMinutes(shared, new SplittableRandom(seed)));
+            assertThat(shared.warming().prefixes()).isEqualTo(97);
+        }
+        assertThat(p99(on)).isLessThan(1.05 * p99(off));
     }
 
     @Test

@@ -28,8 +28,9 @@ final class Warming {
     /*
      * When
      * ----
-     * Once for each life of the cache, where it is known to be empty: the engine has served nobody, or its events, of
-     * which none is missing, show no block. A cache that is merely unknown is left alone.
+     * Once for each life of the cache, where it is known to be as good as empty: the engine has served nobody, or its
+     * events, of which none is missing, show few blocks, since users may come sooner than a poll. A cache that is merely
+     * unknown is left alone.
      *
      * What, and how much
      * ------------------
@@ -58,6 +59,8 @@ final class Warming {
     private static final long LONGEST_ANSWER_NANOS = Duration.ofMinutes(2).toNanos();
 
     private static final Duration LEASE = Duration.ofMinutes(1);
+    /** Part of the cache that may be filled already. */
+    private static final double EMPTY = 0.1;
     /** Tokens by which a step goes further than the one before: a short prompt of a user's. */
     private static final int STEP_TOKENS = 256;
     /** Part of the time that our requests run where users' requests come meanwhile. */
@@ -183,11 +186,13 @@ final class Warming {
         // Some engines report what they served from their first request on.
         boolean fresh = readings.ttftCount().number().orElse(0) == 0
                 && readings.usedTokens().number().orElse(1) == 0;
-        boolean empty = engine.blocks() == 0 && (fresh || engine.certain());
+        double few = EMPTY * readings.capacityTokens().number().orElse(0);
+        boolean empty =
+                engine.blocks() == 0 && fresh || engine.certain() && (double) engine.blocks() * blockTokens <= few;
         if (cell.engines().size() < 2 || !empty) {
             why = cell.engines().size() < 2
                     ? "no other engine of its cell is there"
-                    : "its cache is not empty, or not known to be";
+                    : "more than a tenth of its cache is filled already, or it is not known how much";
             return;
         }
         left.clear();
