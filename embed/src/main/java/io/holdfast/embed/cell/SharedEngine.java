@@ -177,7 +177,7 @@ public final class SharedEngine {
         this.curves = new CurveExchange(controller, engine);
         this.member = new CellMember(
                 store, cell, engine, address, clock, random, this::hot, this::reports, Optional.of(curves));
-        this.warming = new Warming(controller, naming, member, source, blockTokens, warming);
+        this.warming = new Warming(controller, naming, member, source, blockTokens, warming, clock);
     }
 
     /** Its part in the cell, for what is known there. */

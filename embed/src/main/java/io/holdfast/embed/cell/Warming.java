@@ -9,6 +9,7 @@ import io.holdfast.core.reading.EngineReadings;
 import io.holdfast.events.BlockNaming;
 import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.Deque;
 import java.util.HashMap;
@@ -20,21 +21,30 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.function.LongSupplier;
 
 /** Fills the empty cache of an engine with what is hot at the others of its cell. */
 final class Warming {
     /*
      * When
      * ----
-     * Once for each life of the cache, where it is known to be empty: the engine has served nobody, or its events, of
-     * which none is missing, show no block. A cache that is merely unknown is left alone.
+     * Once for each life of the cache, where it is known to be as good as empty: the engine has served nobody, or its
+     * events, of which none is missing, show few blocks, since users may come sooner than a poll. A cache that is merely
+     * unknown is left alone.
      *
      * What, and how much
      * ------------------
      * What would save the most prefill an hour comes first, as far as the budget of tokens goes. Each prefix is stored by
-     * a request of our own for one token, one after the other, and only while nobody waits at the engine; the controller
+     * requests of our own for one token, one after the other, and only while nobody waits at the engine; the controller
      * looks at that as the request leaves. They are recognised, and teach nothing. The budget of seconds counts what these
      * requests take; waiting for room counts as well, ten times less, so that a busy engine ends it, too.
+     *
+     * In whose way
+     * ------------
+     * A request that has left cannot be called back, and a user's that comes a moment later waits for it. So a prefix is
+     * stored in steps, each a little longer than the one before, of which the engine computes what is new: nobody waits for
+     * more than one step. And after a step comes a rest, so that few users' requests meet one at all, but for what is
+     * stored before users come. Polls are a second apart, so a poll that comes late makes up for the rest that was over before it.
      *
      * Whose word
      * ----------
@@ -49,6 +59,14 @@ final class Warming {
     private static final long LONGEST_ANSWER_NANOS = Duration.ofMinutes(2).toNanos();
 
     private static final Duration LEASE = Duration.ofMinutes(1);
+    /** Part of the cache that may be filled already. */
+    private static final double EMPTY = 0.1;
+    /** Tokens by which a step goes further than the one before: a short prompt of a user's. */
+    private static final int STEP_TOKENS = 256;
+    /** Part of the time that our requests run where users' requests come meanwhile. */
+    private static final double SHARE = 0.05;
+    /** Longest time between two polls that is made up for. */
+    private static final long LATE_NANOS = Duration.ofSeconds(1).toNanos();
 
     private final Controller controller;
     private final BlockNaming naming;
@@ -56,16 +74,17 @@ final class Warming {
     private final TokenSource source;
     private final int blockTokens;
     private final WarmingBudget budget;
+    private final LongSupplier clock;
 
     private final Deque<CellPrefix> left = new ArrayDeque<>();
     private final Map<String, String> addresses = new HashMap<>();
     private Optional<Long> incarnation = Optional.empty();
     private Optional<CellPrefix> now = Optional.empty();
-    private Optional<HoldRequest> request = Optional.empty();
-    private boolean busy;
-    /** True until the time that the last request took is counted, by the clock of the next poll. */
-    private boolean answered;
+    private Optional<Path> path = Optional.empty();
+    /** Tokens of the path that are stored. */
+    private int reached;
 
+    private boolean busy;
     private boolean over = true;
     private Optional<Long> undecidedNanos = Optional.empty();
     private long askedNanos;
@@ -76,6 +95,7 @@ final class Warming {
     private long nextNanos;
     private long sentNanos;
     private long takenNanos;
+    private long restedNanos;
     private long planned;
     private long stored;
     private int prefixes;
@@ -87,13 +107,30 @@ final class Warming {
             CellMember member,
             TokenSource source,
             int blockTokens,
-            WarmingBudget budget) {
+            WarmingBudget budget,
+            LongSupplier clock) {
         this.controller = controller;
         this.naming = naming;
         this.member = member;
         this.source = source;
         this.blockTokens = blockTokens;
         this.budget = budget;
+        this.clock = clock;
+    }
+
+    /** A prefix with the engine's names of its blocks. */
+    private record Path(int[] tokens, long[] blocks) {
+        int blockTokens() {
+            return tokens.length / blocks.length;
+        }
+
+        /** Returns what a step sends: so many tokens further than is reached, in whole blocks. */
+        HoldRequest until(int reached) {
+            int further = Math.max(1, STEP_TOKENS / blockTokens());
+            int end = Math.min(blocks.length, reached / blockTokens() + further);
+            return new HoldRequest(
+                    Arrays.copyOf(blocks, end), Arrays.copyOf(tokens, end * blockTokens()), Lease.absolute(LEASE));
+        }
     }
 
     /** State for people and for readiness. */
@@ -108,10 +145,6 @@ final class Warming {
             why = "warming is switched off";
             return;
         }
-        if (answered) {
-            answered = false;
-            takenNanos += nanos - sentNanos;
-        }
         if (busy && nanos - askedNanos > LONGEST_ANSWER_NANOS) {
             busy = false;
             end("no answer came");
@@ -123,6 +156,10 @@ final class Warming {
         if (over && !incarnation.equals(Optional.of(engine.incarnation()))) {
             begin(engine, nanos);
         }
+        goOn(nanos);
+    }
+
+    private void goOn(long nanos) {
         if (!over && !busy && nanos - nextNanos >= 0) {
             next(nanos);
         }
@@ -149,11 +186,13 @@ final class Warming {
         // Some engines report what they served from their first request on.
         boolean fresh = readings.ttftCount().number().orElse(0) == 0
                 && readings.usedTokens().number().orElse(1) == 0;
-        boolean empty = engine.blocks() == 0 && (fresh || engine.certain());
+        double few = EMPTY * readings.capacityTokens().number().orElse(0);
+        boolean empty =
+                engine.blocks() == 0 && fresh || engine.certain() && (double) engine.blocks() * blockTokens <= few;
         if (cell.engines().size() < 2 || !empty) {
             why = cell.engines().size() < 2
                     ? "no other engine of its cell is there"
-                    : "its cache is not empty, or not known to be";
+                    : "more than a tenth of its cache is filled already, or it is not known how much";
             return;
         }
         left.clear();
@@ -184,6 +223,7 @@ final class Warming {
         begunNanos = nanos;
         nextNanos = nanos;
         takenNanos = 0;
+        restedNanos = 0;
     }
 
     /** Returns the address of an engine that has it and may be asked. */
@@ -195,13 +235,13 @@ final class Warming {
     }
 
     private void next(long nanos) {
-        long waited = nanos - begunNanos - takenNanos;
+        long waited = Math.max(0, nanos - begunNanos - takenNanos - restedNanos);
         if (takenNanos + waited / PATIENCE > budget.time().toNanos()) {
             end("the budget of " + budget.time().toSeconds() + " s is spent");
             return;
         }
-        if (request.isPresent()) {
-            send(request.get(), nanos);
+        if (path.isPresent()) {
+            send(path.get(), nanos);
             return;
         }
         now = Optional.ofNullable(left.poll());
@@ -216,81 +256,106 @@ final class Warming {
         }
         busy = true;
         askedNanos = nanos;
+        Optional<Long> life = incarnation;
         CompletionStage<?> unused = SharedEngine.asked(() -> source.tokens(
                         address.get(), prefix.name(), prefix.tokens().orElseThrow()))
                 .thenCompose(tokens -> named(prefix, tokens))
                 .whenComplete((made, failure) -> {
                     synchronized (this) {
                         busy = false;
-                        request = Optional.ofNullable(made);
+                        if (!life.equals(incarnation) || over) {
+                            return;
+                        }
+                        path = Optional.ofNullable(made);
+                        reached = 0;
                         if (failure != null) {
                             planned -= prefix.tokens().orElse(0);
                             why = "tokens of a prefix could not be had, or the engine does not say that it has them";
                         }
+                        goOn(clock.getAsLong());
                     }
                 });
     }
 
-    private CompletionStage<HoldRequest> named(CellPrefix prefix, int[] tokens) {
+    private CompletionStage<Path> named(CellPrefix prefix, int[] tokens) {
         if (!SharedEngine.name(tokens, blockTokens).equals(Optional.of(prefix.name()))) {
             throw new CompletionException(
                     new IllegalStateException("what another sidecar sent for a hot prefix is another one"));
         }
-        HoldRequest made = new HoldRequest(naming.of(tokens, blockTokens), tokens, Lease.absolute(LEASE));
-        return source.engineHas(made.largestToken()).thenCompose(has -> {
+        long[] blocks = naming.of(tokens, blockTokens);
+        long largest = new HoldRequest(blocks, tokens, Lease.absolute(LEASE)).largestToken();
+        return source.engineHas(largest).thenCompose(has -> {
             if (!has) {
                 return CompletableFuture.failedFuture(
                         new IllegalStateException("the engine does not say that it has such tokens"));
             }
-            controller.hasToken(made.largestToken());
-            return CompletableFuture.completedStage(made);
+            controller.hasToken(largest);
+            return CompletableFuture.completedStage(new Path(tokens, blocks));
         });
     }
 
-    private void send(HoldRequest prefix, long nanos) {
+    private void send(Path whole, long nanos) {
+        HoldRequest step = whole.until(reached);
         busy = true;
         askedNanos = nanos;
         sentNanos = nanos;
         long name = now.orElseThrow().name();
         Optional<Long> life = incarnation;
-        CompletionStage<?> unused = SharedEngine.asked(() -> controller.warm(prefix))
+        CompletionStage<?> unused = SharedEngine.asked(() -> controller.warm(step))
                 .whenComplete((outcome, failure) -> {
                     synchronized (this) {
                         busy = false;
                         if (life.equals(incarnation) && !over) {
-                            take(prefix, name, failure == null ? outcome.kind() : Outcome.Kind.NOT_SENT);
+                            take(whole, step, name, failure == null ? outcome.kind() : Outcome.Kind.NOT_SENT);
+                            goOn(clock.getAsLong());
                         }
                     }
                 });
     }
 
-    private void take(HoldRequest prefix, long name, Outcome.Kind kind) {
+    private void take(Path whole, HoldRequest step, long name, Outcome.Kind kind) {
         if (kind == Outcome.Kind.NOT_SENT) {
             // The same one is next, when that is over.
             nextNanos = sentNanos + AGAIN_NANOS;
             why = "a request waits at the engine, or nothing is sent there yet";
             return;
         }
-        answered = true;
-        request = Optional.empty();
+        rest(clock.getAsLong());
         switch (kind) {
             case ACCEPTED -> {
-                stored += prefix.tokenCount();
-                prefixes++;
+                stored += step.tokenCount() - reached;
+                reached = step.tokenCount();
                 why = "it goes on";
+                if (reached == whole.tokens().length) {
+                    prefixes++;
+                    path = Optional.empty();
+                }
             }
             case MISSING -> end("nothing is sent there: it is paused, on a dry run, or has no such requests");
             case DEFERRED -> {
                 harmful.add(name);
                 end("a request had no clear answer, which may have hurt the engine");
             }
-            default -> planned -= prefix.tokenCount();
+            default -> {
+                planned -= whole.tokens().length - reached;
+                path = Optional.empty();
+            }
         }
+    }
+
+    /** Counts what a request took, and says when the next one may leave. */
+    private void rest(long nanos) {
+        long took = nanos - sentNanos;
+        takenNanos += took;
+        long from = nextNanos - (sentNanos - LATE_NANOS) > 0 ? nextNanos : sentNanos - LATE_NANOS;
+        long rest = view().part() < budget.unseen() ? 0 : (long) (took / SHARE) - took;
+        nextNanos = from + took + rest;
+        restedNanos += rest;
     }
 
     private void end(String reason) {
         over = true;
-        request = Optional.empty();
+        path = Optional.empty();
         left.clear();
         why = reason;
     }

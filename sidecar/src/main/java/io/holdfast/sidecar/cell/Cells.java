@@ -224,7 +224,7 @@ public final class Cells implements AutoCloseable {
                 link.controller(),
                 link.prefixes().rule(),
                 new Own(link),
-                new WarmingBudget(config.warm(), config.warmTokens()));
+                new WarmingBudget(config.warm(), config.warmTokens(), config.readyWhenWarm()));
         parts.put(link.id(), new Part(link, cell, name, engine));
         link.takesPart(Optional.of(engine), config.readyWhenWarm());
         LOG.info(
