@@ -130,12 +130,11 @@ public final class FleetLoad {
                 .redirectErrorStream(true)
                 .redirectOutput(ProcessBuilder.Redirect.DISCARD)
                 .start();
+        Runtime.getRuntime().addShutdownHook(new Thread(server::destroy));
         try (ExecutorService background = Executors.newFixedThreadPool(4)) {
             FleetLoad load = new FleetLoad(engines, holds, port, background);
             load.run(minutes);
             load.clients.forEach(FleetStore::close);
-        } finally {
-            server.destroy();
         }
     }
 

@@ -266,6 +266,13 @@ public final class TickLoad {
                 tails[arm][block] = times[arm][ticks * 99 / 100] / 1e3;
                 ratios[arm][block] = tails[arm][block] / tails[0][block];
             }
+            System.out.printf(
+                    Locale.ROOT,
+                    "%d: 99 %% of a tick %.0f, %.0f, %.0f us%n",
+                    block + 1,
+                    tails[0][block],
+                    tails[1][block],
+                    tails[2][block]);
         }
         System.out.printf(
                 Locale.ROOT,

@@ -13,7 +13,7 @@ import java.util.concurrent.atomic.AtomicLong;
  * whole, and a key or a member of a window may have 512 MB.
  */
 final class FloodGuard extends ChannelInboundHandlerAdapter {
-    /** Answers that we ask for have at most some 520 kB. */
+    /** Answers that we ask for have at most some 1 MiB. */
     static final long MOST = 4 << 20;
 
     private final Meter meter;

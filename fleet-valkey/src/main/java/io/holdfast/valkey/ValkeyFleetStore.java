@@ -54,7 +54,7 @@ public final class ValkeyFleetStore implements FleetStore {
      * counted.
      *
      * Listing is what costs, since each engine reads of each other one. So one walk over the keys finds all kinds that
-     * are asked for, and their values come by MGET, 64 at once. That would fetch a huge value whole: after the first
+     * are asked for, and their values come by MGET, 128 at once. That would fetch a huge value whole: after the first
      * flood the values of listings come by GETRANGE as well, for as long as this store is open.
      *
      * A member of a window is the largest number less its name, in hexadecimal: a server puts members of equal sums in
@@ -72,7 +72,7 @@ public final class ValkeyFleetStore implements FleetStore {
     /** Calls that wait at once; more of them than a fleet's tick ever has. */
     static final int MOST_CALLS = 256;
     /** Commands of one call that wait at once. */
-    private static final int FLUSH = 64;
+    private static final int FLUSH = 128;
 
     private static final int SCANNED = 1_000;
     private static final int MOST_ROUNDS = 64;

@@ -407,6 +407,7 @@ public final class CellMember {
         if (bySums ? engines < DIGESTS_BELOW : engines > SUMS_ABOVE) {
             bySums = !bySums;
             sums = Map.of();
+            digests = Map.of();
             windowSince = now;
             meter.clear();
         }

@@ -285,9 +285,15 @@ public final class SharedEngine {
 
     /** Returns the name of the last whole block of a prompt. */
     static Optional<Long> name(int[] tokens, int blockTokens) {
+        long[] blocks = names(tokens, blockTokens);
+        return blocks.length == 0 ? Optional.empty() : Optional.of(blocks[blocks.length - 1]);
+    }
+
+    /** Returns the names of the whole blocks of a prompt. */
+    static long[] names(int[] tokens, int blockTokens) {
         long[] blocks = new long[tokens.length / blockTokens];
         int count = ContentNames.names(tokens, 0, tokens.length, blockTokens, ContentNames.NO_NAMESPACE, blocks);
-        return count == 0 ? Optional.empty() : Optional.of(blocks[count - 1]);
+        return Arrays.copyOf(blocks, count);
     }
 
     private synchronized Hot hot() {
@@ -544,9 +550,11 @@ public final class SharedEngine {
     }
 
     static String sentence(Throwable failure) {
-        Throwable cause =
-                failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
-        return String.valueOf(cause.getMessage());
+        return String.valueOf(cause(failure).getMessage());
+    }
+
+    static Throwable cause(Throwable failure) {
+        return failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
     }
 
     /** What throws is an answer as well. */

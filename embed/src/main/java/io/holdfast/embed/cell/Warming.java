@@ -22,6 +22,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
 
 /** Fills the empty cache of an engine with what is hot at the others of its cell. */
 final class Warming {
@@ -118,8 +119,13 @@ final class Warming {
         this.clock = clock;
     }
 
-    /** A prefix with the engine's names of its blocks. */
-    private record Path(int[] tokens, long[] blocks) {
+    /**
+     * A prefix.
+     *
+     * @param blocks the engine's names of its blocks
+     * @param names the cell's names of the same
+     */
+    private record Path(int[] tokens, long[] blocks, Set<Long> names) {
         int blockTokens() {
             return tokens.length / blocks.length;
         }
@@ -252,6 +258,7 @@ final class Warming {
         CellPrefix prefix = now.get();
         Optional<String> address = donor(prefix);
         if (address.isEmpty()) {
+            planned -= prefix.tokens().orElse(0);
             return;
         }
         busy = true;
@@ -263,22 +270,56 @@ final class Warming {
                 .whenComplete((made, failure) -> {
                     synchronized (this) {
                         busy = false;
-                        if (!life.equals(incarnation) || over) {
-                            return;
+                        if (life.equals(incarnation) && !over) {
+                            path = Optional.ofNullable(made);
+                            reached = 0;
+                            if (failure == null) {
+                                leaveOut(made.names());
+                            } else {
+                                failed(prefix, address.get(), SharedEngine.cause(failure));
+                            }
+                            goOn(clock.getAsLong());
                         }
-                        path = Optional.ofNullable(made);
-                        reached = 0;
-                        if (failure != null) {
-                            planned -= prefix.tokens().orElse(0);
-                            why = "tokens of a prefix could not be had, or the engine does not say that it has them";
-                        }
-                        goOn(clock.getAsLong());
                     }
                 });
     }
 
+    /** What goes on to the prefix at hand, as prompts with a longer head do, is stored with it. */
+    private void leaveOut(Set<Long> within) {
+        left.removeIf(prefix -> {
+            boolean stored = within.contains(prefix.name());
+            planned -= stored ? prefix.tokens().orElse(0) : 0;
+            return stored;
+        });
+    }
+
+    /** Nobody is asked again who gave no answer, or a wrong one; the time that it took is gone as well. */
+    private void failed(CellPrefix prefix, String address, Throwable cause) {
+        if (cause instanceof TokensUnknown) {
+            planned -= prefix.tokens().orElse(0);
+            why = String.valueOf(cause.getMessage());
+            return;
+        }
+        takenNanos += Math.max(0, clock.getAsLong() - askedNanos);
+        addresses.values().removeIf(address::equals);
+        why = "tokens of a prefix could not be had: " + cause.getMessage();
+        left.addFirst(prefix);
+    }
+
+    /** The engine does not say that it has the tokens of a prefix. */
+    private static final class TokensUnknown extends IllegalStateException {
+        private static final long serialVersionUID = 1;
+
+        TokensUnknown() {
+            super("the engine does not say that it has the tokens of a prefix");
+        }
+    }
+
     private CompletionStage<Path> named(CellPrefix prefix, int[] tokens) {
-        if (!SharedEngine.name(tokens, blockTokens).equals(Optional.of(prefix.name()))) {
+        long[] names = SharedEngine.names(tokens, blockTokens);
+        if (tokens.length != prefix.tokens().orElse(0)
+                || names.length == 0
+                || names[names.length - 1] != prefix.name()) {
             throw new CompletionException(
                     new IllegalStateException("what another sidecar sent for a hot prefix is another one"));
         }
@@ -286,11 +327,11 @@ final class Warming {
         long largest = new HoldRequest(blocks, tokens, Lease.absolute(LEASE)).largestToken();
         return source.engineHas(largest).thenCompose(has -> {
             if (!has) {
-                return CompletableFuture.failedFuture(
-                        new IllegalStateException("the engine does not say that it has such tokens"));
+                return CompletableFuture.failedFuture(new TokensUnknown());
             }
             controller.hasToken(largest);
-            return CompletableFuture.completedStage(new Path(tokens, blocks));
+            return CompletableFuture.completedStage(
+                    new Path(tokens, blocks, Arrays.stream(names).boxed().collect(Collectors.toSet())));
         });
     }
 
