@@ -467,7 +467,12 @@ public final class ValkeyFleetStore implements FleetStore {
     }
 
     private <T> CompletionStage<T> asked(RedisFuture<T> command) {
-        return command.whenComplete((answer, failure) -> meter.unanswered().set(0));
+        return command.whenComplete((answer, failure) -> {
+            meter.unanswered().set(0);
+            if (failure == null) {
+                link.answered();
+            }
+        });
     }
 
     /** Sends commands for so many items at once, and those for the next ones when all of these are answered. */

@@ -32,7 +32,11 @@ final class ValkeyLink implements AutoCloseable {
      * with it, for the order of answers is what tells them apart.
      *
      * States: an attempt is under way, and calls wait for it; a connection is there; or an attempt failed, and calls fail
-     * at once with its sentence until the next one begins, after a pause with jitter.
+     * at once with its sentence until the next one begins, after a pause with jitter. A connection that is lost is followed by
+     * a pause as well, in which calls wait; pauses grow until a command is answered.
+     *
+     * The log hears of trouble once, and again only after a connection has lived for a while: one that is lost every second
+     * is one trouble.
      *
      * A cluster counts as one connection. When one of its servers is silent, all are opened anew, by the topology of
      * whoever answers then; a process has one cell as a rule, and so only ever talks to one of them.
@@ -47,6 +51,9 @@ final class ValkeyLink implements AutoCloseable {
     /** Beyond the time that the client library gives an attempt, should it forget one. */
     private static final Duration LONGEST_ATTEMPT = Duration.ofSeconds(30);
 
+    /** Time after which a connection that lives ends what trouble there was. */
+    private static final Duration SOUND = Duration.ofSeconds(30);
+
     private final ValkeyClient client;
     private final ValkeyFailures failures;
     private final Executor background;
@@ -57,6 +64,7 @@ final class ValkeyLink implements AutoCloseable {
     private CompletableFuture<Wire> current = new CompletableFuture<>();
     private Optional<FleetStoreException> trouble = Optional.empty();
     private long attempts;
+    private boolean warned;
     private boolean closed;
 
     /** One open connection, or those of a cluster; closing it ends the client of this connection, which remembers. */
@@ -151,6 +159,7 @@ final class ValkeyLink implements AutoCloseable {
     void lost(Wire wire, Throwable why) {
         FleetStoreException sentence = failures.sentence(why);
         CompletableFuture<Wire> next = new CompletableFuture<>();
+        Duration pause;
         synchronized (lock) {
             if (closed
                     || !current.isDone()
@@ -160,10 +169,43 @@ final class ValkeyLink implements AutoCloseable {
             }
             current = next;
             trouble = Optional.of(sentence);
+            pause = pause();
         }
-        LOG.warn("{}", sentence.getMessage());
+        warn(sentence);
         wire.close();
-        attempt(next);
+        later(pause, () -> attempt(next));
+    }
+
+    /** Notes that a command was answered: what connects again has no reason to wait for long. */
+    void answered() {
+        synchronized (lock) {
+            attempts = 0;
+        }
+    }
+
+    private Duration pause() {
+        attempts++;
+        return pauses.createDelay(Math.min(attempts, LONGEST_GROWTH));
+    }
+
+    private void warn(FleetStoreException sentence) {
+        boolean first;
+        synchronized (lock) {
+            first = !warned;
+            warned = true;
+        }
+        if (first) {
+            LOG.warn("{}", sentence.getMessage());
+        }
+    }
+
+    private void later(Duration pause, Runnable action) {
+        try {
+            CompletableFuture.delayedExecutor(pause.toMillis(), MILLISECONDS, background)
+                    .execute(action);
+        } catch (RejectedExecutionException e) {
+            LOG.warn("{} is not asked any more, since its threads have ended.", failures.where());
+        }
     }
 
     /** What is the matter; empty while a connection is there. */
@@ -228,37 +270,44 @@ final class ValkeyLink implements AutoCloseable {
     }
 
     private void succeeded(Wire wire) {
+        boolean again;
         synchronized (lock) {
-            attempts = 0;
             trouble = Optional.empty();
+            again = warned;
         }
-        LOG.info("{} answers.", failures.where());
+        if (!again) {
+            LOG.info("{} answers.", failures.where());
+        }
+        later(SOUND, () -> sound(wire));
         wire.onEnd(() -> lost(wire, new RedisException("it closed the connection")));
+    }
+
+    private void sound(Wire wire) {
+        synchronized (lock) {
+            boolean same = current.isDone()
+                    && !current.isCompletedExceptionally()
+                    && current.join().equals(wire);
+            if (closed || !same || !warned) {
+                return;
+            }
+            warned = false;
+        }
+        LOG.info("{} answers again.", failures.where());
     }
 
     private void failed(Throwable failure) {
         FleetStoreException sentence = failures.sentence(failure);
         Duration pause;
-        boolean first;
         synchronized (lock) {
             if (closed) {
                 return;
             }
             trouble = Optional.of(sentence);
             current = CompletableFuture.failedFuture(sentence);
-            attempts++;
-            first = attempts == 1;
-            pause = pauses.createDelay(Math.min(attempts, LONGEST_GROWTH));
+            pause = pause();
         }
-        if (first) {
-            LOG.warn("{}", sentence.getMessage());
-        }
-        try {
-            CompletableFuture.delayedExecutor(pause.toMillis(), MILLISECONDS, background)
-                    .execute(() -> attempt(wireless()));
-        } catch (RejectedExecutionException e) {
-            LOG.warn("{} is not asked any more, since its threads have ended.", failures.where());
-        }
+        warn(sentence);
+        later(pause, () -> attempt(wireless()));
     }
 
     private FleetStoreException ended() {
