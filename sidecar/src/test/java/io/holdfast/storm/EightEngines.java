@@ -102,8 +102,8 @@ final class EightEngines {
         public String toString() {
             return String.format(
                     Locale.ROOT,
-                    "found %.2f %%, held %.0f tokens, %.2f copies, first token after %.1f ms, touches follow %.2f, %.1f left"
-                            + " to others%s",
+                    "found %.2f %%, held %.0f tokens, %.2f copies, first token after %.1f ms, touches follow %.2f,"
+                            + " %.1f left to others%s",
                     100 * found,
                     heldTokens,
                     copies,
@@ -167,13 +167,7 @@ final class EightEngines {
             new EventPath("router", time, random.split(), engine, oracle, routed.events(), true, () -> {});
             SplittableRandom own = random.split();
             StormProcess process = new StormProcess(
-                    "sidecar-" + i,
-                    time,
-                    own,
-                    oracle,
-                    engine,
-                    new StormSidecar.Written(settings, STOCK.kind().way),
-                    0);
+                    "sidecar-" + i, time, own, oracle, engine, new StormSidecar.Written(settings, STOCK.kind().way), 0);
             process.start();
             processes.add(process);
             if (sidecars == Sidecars.FLEET) {
@@ -358,16 +352,15 @@ final class EightEngines {
         for (Routing routing : routings) {
             List<Pair> pairs = new ArrayList<>();
             for (long seed = 0; seed < seeds; seed++) {
-                Pair pair =
-                        new Pair(play(seed, routing, Sidecars.ALONE, length), play(seed, routing, other, length));
+                Pair pair = new Pair(play(seed, routing, Sidecars.ALONE, length), play(seed, routing, other, length));
                 pairs.add(pair);
                 System.out.println(routing + " seed " + seed + " ALONE: " + pair.alone());
                 System.out.println(routing + " seed " + seed + " " + other + ": " + pair.fleet());
             }
             System.out.printf(
                     Locale.ROOT,
-                    "%s, %d seeds of %d min, mean (least to most): found ALONE %s %%, %s %s points; held tokens ALONE %s,"
-                            + " then %s %%; copies ALONE %s, then %s; touches follow %s%n",
+                    "%s, %d seeds of %d min, mean (least to most): found ALONE %s %%, %s %s points; held tokens ALONE"
+                            + " %s, then %s %%; copies ALONE %s, then %s; touches follow %s%n",
                     routing,
                     seeds,
                     length.toMinutes(),
