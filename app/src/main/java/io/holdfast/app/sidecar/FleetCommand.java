@@ -69,7 +69,7 @@ public final class FleetCommand implements Callable<Integer> {
     }
 
     private static void cell(JsonNode cell, TerminalText text) {
-        int engines = cell.path("engines").size();
+        int engines = cell.path("engineCount").asInt();
         text.heading(cell.path("model").asText() + ", blocks of " + cell.path("blockTokens") + " tokens");
         text.paragraph(
                 "",
@@ -77,6 +77,7 @@ public final class FleetCommand implements Callable<Integer> {
                         ? "Nothing is known of other engines: the store has not answered for two periods."
                         : (engines == 1 ? "1 engine: " : engines + " engines: ")
                                 + String.join(", ", list(cell.path("engines"), "id"))
+                                + (engines > cell.path("engines").size() ? " and others" : "")
                                 + ". Touches follow the cache: "
                                 + percent(cell.path("touchesFollowTheCache").asDouble())
                                 + " of those that could.");
@@ -91,7 +92,7 @@ public final class FleetCommand implements Callable<Integer> {
         StreamSupport.stream(cell.path("prefixes").spliterator(), false)
                 .limit(MOST_PREFIXES)
                 .forEach(prefix -> rows.add(List.of(
-                        prefix.path("name").asText().substring(0, 8),
+                        prefix.has("name") ? prefix.path("name").asText().substring(0, 8) : "no. " + rows.size(),
                         prefix.has("tokens") ? number(prefix.path("tokens").asLong()) : "-",
                         number(Math.round(prefix.path("touchesAnHour").asDouble())),
                         Long.toString(count(prefix, "resident")),
@@ -129,8 +130,10 @@ public final class FleetCommand implements Callable<Integer> {
         hold.path("on")
                 .forEach(copy -> text.paragraph(
                         "    ",
-                        copy.path("engine").asText() + " " + copy.path("state").asText() + ": "
-                                + copy.path("reason").asText()));
+                        copy.path("engine").asText() + " " + copy.path("state").asText()
+                                + (copy.has("reason")
+                                        ? ": " + copy.path("reason").asText()
+                                        : "")));
     }
 
     private static void here(JsonNode here, TerminalText text) {
@@ -143,7 +146,11 @@ public final class FleetCommand implements Callable<Integer> {
                         + " of them without an answer; a round reads "
                         + number(perRound(here, "bytesRead")) + " bytes and writes "
                         + number(perRound(here, "bytesWritten")) + curves(here) + ".");
-        if (here.path("refused").path("same_name").asLong() > 0) {
+        if (!here.path("trouble").asText().isEmpty()) {
+            text.paragraph(
+                    "", "Its last round told nothing: " + here.path("trouble").asText() + ".");
+        }
+        if (here.path("nameTakenTwice").asBoolean()) {
             text.paragraph(
                     "",
                     "Another sidecar takes part by the same name, so that the others see one engine where there are"

@@ -14,6 +14,9 @@ import java.util.OptionalDouble;
  * @param bytesOut bytes of values put
  * @param sinceGoodSeconds time since the last good round began; absent before the first one
  * @param lastRoundSeconds how long the last round took, to the second between polls
+ * @param trouble why the last round told nothing, in words without a full stop; empty where it told something
+ * @param twin whether another process took part by our engine's name within the last minute, so that the others see one
+ *     engine where there are two
  * @param sums whether sums are read in the place of digests
  */
 public record CellCounters(
@@ -24,4 +27,6 @@ public record CellCounters(
         long bytesOut,
         OptionalDouble sinceGoodSeconds,
         double lastRoundSeconds,
+        String trouble,
+        boolean twin,
         boolean sums) {}

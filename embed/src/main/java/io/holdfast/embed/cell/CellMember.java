@@ -102,6 +102,7 @@ public final class CellMember {
 
     private volatile Optional<Known> known = Optional.empty();
     private volatile Optional<Long> asked = Optional.empty();
+    private volatile Optional<Long> twinSeen = Optional.empty();
 
     /** What a good round told, and when the sign was put that it showed. */
     private record Known(CellView view, Map<String, HoldReport> reports, long goodNanos) {}
@@ -224,8 +225,11 @@ public final class CellMember {
 
     /** What taking part cost, and what became of it. Any thread may ask. */
     public CellCounters counters() {
-        return tally.read(known.map(each -> OptionalDouble.of(seconds(clock.getAsLong() - each.goodNanos())))
-                .orElse(OptionalDouble.empty()));
+        long now = clock.getAsLong();
+        return tally.read(
+                known.map(each -> OptionalDouble.of(seconds(now - each.goodNanos())))
+                        .orElse(OptionalDouble.empty()),
+                twinSeen.filter(at -> now - at < ASKED.toNanos()).isPresent());
     }
 
     private Optional<Known> good() {
@@ -243,7 +247,8 @@ public final class CellMember {
             window++;
             windowSince = now;
         }
-        if (count > 0) {
+        // Before the store has shown our sign that of an earlier process of ours may still be there.
+        if (known.isPresent()) {
             begun.before(() -> store.get(new FleetStore.Key(cell, Presence.KIND, engine)));
         }
         put(begun, Presence.KIND, engine, new Presence(engine, address, process, count, window).bytes(cell), TTL);
@@ -337,7 +342,7 @@ public final class CellMember {
         long due = ended.began + wait;
         next = Optional.of(due - now < 0 ? now : due);
         if (ended.readsToo) {
-            tally.round(good, seconds(now - ended.began), bySums);
+            tally.round(good ? Optional.empty() : Optional.of(ended.trouble()), seconds(now - ended.began), bySums);
         }
     }
 
@@ -347,7 +352,7 @@ public final class CellMember {
             return false;
         }
         try {
-            ended.before().ifPresent(this::lookForTwin);
+            ended.before().ifPresent(sign -> lookForTwin(sign, now));
             Map<String, Presence> signs =
                     parsed(ended.listed(Presence.KIND), MOST_ENGINES, Presence::parse, Presence::engine);
             Presence echo = signs.remove(engine);
@@ -380,9 +385,10 @@ public final class CellMember {
     }
 
     /** What is there before we put our next sign is our last one, unless somebody else has put another since. */
-    private void lookForTwin(byte[] sign) {
+    private void lookForTwin(byte[] sign, long now) {
         if (Presence.parse(cell, sign) instanceof Parsed.Read<Presence>(Presence seen) && seen.process() != process) {
             tally.refused(Refusal.SAME_NAME, 1);
+            twinSeen = Optional.of(now);
         }
     }
 

@@ -9,6 +9,7 @@ import java.util.SequencedMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 
 /**
  * Calls of a store that belong together, which nobody waits for: what is put first, and then what is read. A round that
@@ -64,6 +65,19 @@ final class Round {
         return puts.stream().noneMatch(CompletableFuture::isCompletedExceptionally)
                 && lists.filter(CompletableFuture::isCompletedExceptionally).isEmpty()
                 && !sums.isCompletedExceptionally();
+    }
+
+    /** Returns why it told nothing, in words without a full stop. */
+    String trouble() {
+        Stream<CompletableFuture<?>> calls =
+                Stream.concat(puts.stream(), Stream.concat(lists.stream(), Stream.of(sums)));
+        return calls.filter(CompletableFuture::isCompletedExceptionally)
+                .findFirst()
+                .map(failed -> SharedEngine.sentence(failed.exceptionNow()).replaceAll("\\.$", ""))
+                .orElse(
+                        putsDone() && readsDone()
+                                ? "what the store has under our name is not what was put there"
+                                : "the store did not answer all of it in time");
     }
 
     /** Returns the value that was asked for before anything was put; absent where there was none. */

@@ -497,7 +497,8 @@ public final class SharedEngine {
 
     /** Has the engine say that it has the tokens of a prefix that it never saw, so that it may be sent there. */
     private CompletionStage<?> known(int[] tokens) {
-        long largest = Arrays.stream(tokens).mapToLong(Integer::toUnsignedLong).max().orElse(0);
+        long largest =
+                Arrays.stream(tokens).mapToLong(Integer::toUnsignedLong).max().orElse(0);
         return asked(() -> source.engineHas(largest)).thenAccept(has -> {
             if (has) {
                 controller.hasToken(largest);

@@ -3,6 +3,7 @@ package io.holdfast.embed.cell;
 import java.util.EnumMap;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.atomic.LongAdder;
@@ -14,6 +15,7 @@ final class Tally {
 
     private final AtomicLongArray others = new AtomicLongArray(4);
     private volatile double lastSeconds;
+    private volatile String trouble = "";
     private volatile boolean sums;
 
     Tally() {
@@ -34,14 +36,15 @@ final class Tally {
         Objects.requireNonNull(refused.get(why)).add(values);
     }
 
-    void round(boolean good, double seconds, boolean bySums) {
+    void round(Optional<String> why, double seconds, boolean bySums) {
         others.incrementAndGet(2);
-        others.addAndGet(3, good ? 0 : 1);
+        others.addAndGet(3, why.isEmpty() ? 0 : 1);
+        trouble = why.orElse("");
         lastSeconds = seconds;
         sums = bySums;
     }
 
-    CellCounters read(OptionalDouble sinceGoodSeconds) {
+    CellCounters read(OptionalDouble sinceGoodSeconds, boolean twin) {
         Map<Refusal, Long> reasons = new EnumMap<>(Refusal.class);
         refused.forEach((why, count) -> {
             if (count.sum() > 0) {
@@ -56,6 +59,8 @@ final class Tally {
                 others.get(0),
                 sinceGoodSeconds,
                 lastSeconds,
+                trouble,
+                twin,
                 sums);
     }
 }

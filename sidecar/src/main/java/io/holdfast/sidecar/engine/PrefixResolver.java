@@ -130,8 +130,7 @@ public final class PrefixResolver {
                 case PrefixSource.Tokens tokens -> CompletableFuture.completedStage(tokens.ids());
                 // The engine itself cut them into these tokens, so it has them.
                 case PrefixSource.Text text -> starts.of(text.text()).thenApply(shared -> known(shared.tokens()));
-                case PrefixSource.Messages messages ->
-                    starts.of(messages).thenApply(shared -> known(shared.tokens()));
+                case PrefixSource.Messages messages -> starts.of(messages).thenApply(shared -> known(shared.tokens()));
                 case PrefixSource.Hashes _, PrefixSource.Example _ ->
                     throw ApiError.badRequest("Other engines name blocks otherwise, so a hold of the fleet is asked for"
                             + " by tokens, text or messages.");

@@ -28,21 +28,28 @@ final class FleetRoutes implements HttpApi.Routes {
     private static final int MOST_BLOCKS = 65_536;
 
     private final HttpApi api;
+    private final Access access;
     private final Optional<Cells> cells;
 
-    FleetRoutes(HttpApi api, Optional<Cells> cells) {
+    FleetRoutes(HttpApi api, Access access, Optional<Cells> cells) {
         this.api = api;
+        this.access = access;
         this.cells = cells;
     }
 
     @Override
     public void addTo(Router router) {
-        router.get(FLEET).handler(context -> api.show(context, () -> FleetJson.fleet(cells)));
+        router.get(FLEET).handler(this::fleet);
         router.get(HOLDS).handler(this::list);
         router.post(HOLDS).handler(this::hold);
         router.get(HOLDS + "/:hold").handler(this::show);
         router.delete(HOLDS + "/:hold").handler(this::release);
         router.post(FLEET + "/tokens").handler(this::tokens);
+    }
+
+    private void fleet(RoutingContext context) {
+        boolean why = access.mayAct(context.request());
+        api.show(context, () -> FleetJson.fleet(cells, why));
     }
 
     private Cells shared() {
@@ -62,25 +69,32 @@ final class FleetRoutes implements HttpApi.Routes {
     }
 
     private void list(RoutingContext context) {
-        List<FleetHoldView> all = holds();
-        api.show(
-                context,
-                () -> new JsonObject()
-                        .put("count", all.size())
-                        .put(
-                                "holds",
-                                new JsonArray(all.stream().map(FleetJson::hold).toList())));
+        boolean why = access.mayAct(context.request());
+        shared();
+        api.show(context, () -> {
+            List<FleetHoldView> all = holds();
+            return new JsonObject()
+                    .put("count", all.size())
+                    .put(
+                            "holds",
+                            new JsonArray(all.stream()
+                                    .map(hold -> FleetJson.hold(hold, why))
+                                    .toList()));
+        });
     }
 
     private void show(RoutingContext context) {
         String id = id(context);
-        api.reply(
+        boolean why = access.mayAct(context.request());
+        shared();
+        api.show(
                 context,
-                200,
-                FleetJson.hold(holds().stream()
-                        .filter(view -> view.hold().id().equals(id))
-                        .findFirst()
-                        .orElseThrow(() -> noSuchHold(id))));
+                () -> FleetJson.hold(
+                        holds().stream()
+                                .filter(view -> view.hold().id().equals(id))
+                                .findFirst()
+                                .orElseThrow(() -> noSuchHold(id)),
+                        why));
     }
 
     private void release(RoutingContext context) {
@@ -136,7 +150,7 @@ final class FleetRoutes implements HttpApi.Routes {
                 throw badRequest(String.valueOf(e.getMessage()));
             }
             context.response().putHeader("location", HOLDS + "/" + hold.id());
-            api.reply(context, 201, FleetJson.hold(hold).put("see", HOLDS + "/" + hold.id()));
+            api.reply(context, 201, FleetJson.hold(hold, true).put("see", HOLDS + "/" + hold.id()));
             return hold;
         });
     }

@@ -147,7 +147,7 @@ public final class HttpApi implements AutoCloseable {
                 new LimitRoutes(this),
                 new PrefixRoutes(this, access),
                 new RouterReportRoutes(this),
-                new FleetRoutes(this, cells),
+                new FleetRoutes(this, access, cells),
                 new QueryRoutes(this, engines, clock),
                 new DocumentRoutes(this),
                 streams,

@@ -21,11 +21,17 @@ import java.util.stream.Stream;
 /** What is known of the fleet, as JSON: cells, engines, copies of what is hot, holds, and what the store costs. */
 public final class FleetJson {
     private static final int MOST_PREFIXES = 100;
+    /** Most engines, and most copies of a prefix or hold, that are told of; a store can be made to have a thousand. */
+    private static final int MOST_ENGINES = 100;
 
     private FleetJson() {}
 
-    /** All of it; where nothing is shared, that and how to begin. */
-    public static JsonObject fleet(Optional<Cells> cells) {
+    /**
+     * All of it; where nothing is shared, that and how to begin.
+     *
+     * @param why whether names and reasons are told: a name answers any guess of a prompt
+     */
+    public static JsonObject fleet(Optional<Cells> cells, boolean why) {
         if (cells.isEmpty()) {
             return new JsonObject()
                     .put("store", "none")
@@ -44,11 +50,12 @@ public final class FleetJson {
                 .put("store", cells.get().store())
                 .put(
                         "cells",
-                        ApiJson.array(
-                                byCell.values().stream().map(FleetJson::cell).toList()));
+                        ApiJson.array(byCell.values().stream()
+                                .map(parts -> cell(parts, why))
+                                .toList()));
     }
 
-    private static JsonObject cell(List<Cells.Part> parts) {
+    private static JsonObject cell(List<Cells.Part> parts, boolean why) {
         Cells.Part first = parts.getFirst();
         CellView view = first.member().view();
         return new JsonObject()
@@ -56,9 +63,11 @@ public final class FleetJson {
                 .put("model", first.cell().model())
                 .put("blockTokens", first.cell().blockTokens())
                 .put("namespace", first.cell().namespace())
+                .put("engineCount", view.engines().size())
                 .put(
                         "engines",
                         ApiJson.array(view.engines().stream()
+                                .limit(MOST_ENGINES)
                                 .map(engine -> new JsonObject()
                                         .put("id", engine.id())
                                         .put("address", engine.address())
@@ -71,14 +80,17 @@ public final class FleetJson {
                         "prefixes",
                         ApiJson.array(view.prefixes().stream()
                                 .limit(MOST_PREFIXES)
-                                .map(FleetJson::prefix)
+                                .map(prefix -> prefix(prefix, why))
                                 .toList()))
-                .put("holds", holds(first.member()))
+                .put("holds", holds(first.member(), why))
                 .put("here", ApiJson.array(parts.stream().map(FleetJson::here).toList()));
     }
 
-    private static JsonObject prefix(CellPrefix prefix) {
-        JsonObject json = new JsonObject().put("name", HexFormat.of().toHexDigits(prefix.name()));
+    private static JsonObject prefix(CellPrefix prefix, boolean why) {
+        JsonObject json = new JsonObject();
+        if (why) {
+            json.put("name", HexFormat.of().toHexDigits(prefix.name()));
+        }
         prefix.tokens().ifPresent(tokens -> {
             double served = prefix.copies().stream()
                     .filter(CellPrefix.Copy::resident)
@@ -90,6 +102,7 @@ public final class FleetJson {
                 .put(
                         "copies",
                         ApiJson.array(prefix.copies().stream()
+                                .limit(MOST_ENGINES)
                                 .map(copy -> new JsonObject()
                                         .put("engine", copy.engine())
                                         .put("touchesAnHour", rounded(copy.touchesAnHour()))
@@ -99,37 +112,49 @@ public final class FleetJson {
     }
 
     /** The holds of a cell. */
-    private static JsonArray holds(CellMember member) {
-        return ApiJson.array(member.fleetHolds().stream().map(FleetJson::hold).toList());
+    private static JsonArray holds(CellMember member, boolean why) {
+        return ApiJson.array(
+                member.fleetHolds().stream().map(hold -> hold(hold, why)).toList());
     }
 
-    /** One hold of the fleet with each engine's copy. */
-    public static JsonObject hold(FleetHoldView view) {
+    /**
+     * One hold of the fleet with each engine's copy.
+     *
+     * @param why whether its name and reasons are told
+     */
+    public static JsonObject hold(FleetHoldView view, boolean why) {
         JsonArray copies = new JsonArray();
-        view.chosen()
-                .forEach(engine -> copies.add(Optional.ofNullable(view.copies().get(engine))
-                        .map(copy -> new JsonObject()
-                                .put("engine", engine)
-                                .put("state", ApiJson.lower(copy.state()))
-                                .put("tokens", copy.tokens())
-                                .put("reason", copy.reason()))
-                        .orElseGet(() -> new JsonObject()
-                                .put("engine", engine)
-                                .put("state", "waiting")
-                                .put("tokens", 0)
-                                .put("reason", "it was chosen and has said nothing yet"))));
+        view.chosen().stream().limit(MOST_ENGINES).forEach(engine -> {
+            Optional<HeldCopy> copy = Optional.ofNullable(view.copies().get(engine));
+            JsonObject json = new JsonObject()
+                    .put("engine", engine)
+                    .put("state", copy.map(HeldCopy::state).map(ApiJson::lower).orElse("waiting"))
+                    .put("tokens", copy.map(HeldCopy::tokens).orElse(0));
+            if (why) {
+                json.put("reason", copy.map(HeldCopy::reason).orElse("chosen, and not heard of for two rounds yet"));
+            }
+            copies.add(json);
+        });
         long held = view.copies().values().stream()
                 .filter(copy -> copy.state() == HeldCopy.State.HELD)
                 .count();
-        return hold(view.hold()).put("takenHere", view.ours()).put("held", held).put("on", copies);
+        return hold(view.hold(), why)
+                .put("takenHere", view.ours())
+                .put("held", held)
+                .put("on", copies);
     }
 
-    /** One hold of the fleet as it was asked for. */
-    public static JsonObject hold(FleetHold hold) {
-        return new JsonObject()
-                .put("id", hold.id())
-                .put("name", HexFormat.of().toHexDigits(hold.name()))
-                .put("blocks", hold.blocks())
+    /**
+     * One hold of the fleet as it was asked for.
+     *
+     * @param why whether its name is told
+     */
+    public static JsonObject hold(FleetHold hold, boolean why) {
+        JsonObject json = new JsonObject().put("id", hold.id());
+        if (why) {
+            json.put("name", HexFormat.of().toHexDigits(hold.name()));
+        }
+        return json.put("blocks", hold.blocks())
                 .put("tokens", hold.tokens())
                 .put("copies", hold.copies() == FleetHold.ALL ? "all" : hold.copies())
                 .put("requester", hold.requester())
@@ -150,6 +175,8 @@ public final class FleetJson {
                 .put("bytesRead", counters.bytesIn())
                 .put("bytesWritten", counters.bytesOut())
                 .put("lastRoundSeconds", rounded(counters.lastRoundSeconds()))
+                .put("trouble", counters.trouble())
+                .put("nameTakenTwice", counters.twin())
                 .put("curvesTakenFrom", part.engine().curvesTakenFrom());
         WarmingView warming = part.engine().warming();
         json.put(

@@ -97,13 +97,13 @@ class PeerTokensTest {
 
     @ParameterizedTest
     @CsvSource(delimiter = '|', textBlock = """
-            200 | {"tokens":[1,2]}           | sent 2 tokens in place of 3
-            200 | {"tokens":["a","b","c"]}   | sent 0 tokens in place of 3
-            200 | {"other":[1,2,3]}          | sent 0 tokens in place of 3
-            200 | nothing                    | did not answer
-            403 | {}                         | both need the same act token
-            500 | {}                         | answered with HTTP 500
-            """)
+        200 | {"tokens":[1,2]}           | sent 2 tokens in place of 3
+        200 | {"tokens":["a","b","c"]}   | sent 0 tokens in place of 3
+        200 | {"other":[1,2,3]}          | sent 0 tokens in place of 3
+        200 | nothing                    | did not answer
+        403 | {}                         | both need the same act token
+        500 | {}                         | answered with HTTP 500
+        """)
     void wrongAnswers_areNotTaken(int status, String body, String why) {
         answers(peer, status, body);
 

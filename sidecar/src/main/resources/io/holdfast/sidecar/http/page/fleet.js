@@ -81,14 +81,14 @@ export function cellsCard(fleet) {
     card(`Fleet: ${cell.model}`, '.wide',
       h('p', {}, cell.engines.length === 0
         ? 'Nothing is known of other engines: the store has not answered for two periods.'
-        : `${plural(cell.engines.length, 'engine')} in blocks of ${count(cell.blockTokens)} tokens. `
+        : `${plural(cell.engineCount, 'engine')} in blocks of ${count(cell.blockTokens)} tokens. `
           + `Touches follow the cache: ${percent(cell.touchesFollowTheCache)} of those that could.`),
       cell.prefixes.length > 0 && h('div.scroll', {tabindex: '0', role: 'region', 'aria-label': 'Hot prefixes of the fleet, a table'},
         h('table', {role: 'table'},
           h('thead', {role: 'rowgroup'}, h('tr', {role: 'row'}, ['Prefix', ...FIGURES.keys()].map((head, i) =>
             h(i > 0 ? 'th.num' : 'th', {scope: 'col', role: 'columnheader'}, head)))),
-          h('tbody', {role: 'rowgroup'}, cell.prefixes.slice(0, SHOWN).map(prefix => h('tr', {role: 'row', 'data-key': prefix.name},
-            h('th.mono', {scope: 'row', role: 'rowheader'}, prefix.name.slice(0, 8)),
+          h('tbody', {role: 'rowgroup'}, cell.prefixes.slice(0, SHOWN).map((prefix, i) => h('tr', {role: 'row', 'data-key': prefix.name ?? i},
+            h('th.mono', {scope: 'row', role: 'rowheader'}, prefix.name?.slice(0, 8) ?? `no. ${i + 1}`),
             [...FIGURES].map(([head, figure]) => h('td.num', {role: 'cell', 'data-label': head.toLowerCase()}, known(figure(prefix))))))))),
       cell.holds.map(hold => h('p.note', {'data-key': hold.id},
         `Hold ${hold.id}${hold.requester ? ` of ${hold.requester}` : ''}: ${count(hold.tokens)} tokens on ${hold.copies} engines, held on ${count(hold.held)}.`)),
