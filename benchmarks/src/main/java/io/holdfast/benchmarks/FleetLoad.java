@@ -52,9 +52,9 @@ public final class FleetLoad {
     private static final int CLIENTS_ALONE = 100;
     private static final int SHARING = 25;
     /** Time over which engines begin, one after the other, and until all are known. */
-    private static final Duration BEGINNING = Duration.ofSeconds(60);
+    private static final Duration BEGINNING = Duration.ofMinutes(1);
 
-    private static final Duration WARM_UP = Duration.ofSeconds(120);
+    private static final Duration WARM_UP = Duration.ofMinutes(2);
     private static final long SECOND = 1_000_000_000L;
     private static final double MB = 1e6;
 
@@ -238,7 +238,7 @@ public final class FleetLoad {
                 value(after, "used_memory_rss") / MB,
                 value(after, "used_memory_peak") / MB,
                 value(after, "keys"));
-        System.out.println("command       calls/s   us/call   % of a core");
+        System.out.println("command       calls/s   us/call   per cent of a core");
         rates.entrySet().stream()
                 .filter(each -> each.getKey().startsWith("calls ") && each.getValue() > 0.05)
                 .sorted(Map.Entry.<String, Double>comparingByValue(Comparator.reverseOrder()))
@@ -262,7 +262,7 @@ public final class FleetLoad {
     /** All numbers of the server's INFO, those of its commands as "calls NAME" and "usec NAME". */
     private Map<String, Double> info() {
         Map<String, Double> values = new TreeMap<>();
-        for (String line : asked("INFO", "everything").split("\r\n")) {
+        for (String line : asked("INFO", "everything").lines().toList()) {
             String[] pair = line.split(":", 2);
             if (pair.length < 2) {
                 continue;
