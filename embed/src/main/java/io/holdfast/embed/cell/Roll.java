@@ -30,6 +30,10 @@ final class Roll {
         private long earlierProcess;
         private long earlierCount = -1;
         private long changed;
+        /** Count of the same process that does not go on from the newest, as after one that was made up. */
+        private long asideCount = -1;
+
+        private long asideSince;
 
         Seen(Presence first, long now) {
             this.newest = first;
@@ -39,8 +43,10 @@ final class Roll {
         void read(Presence value, long now) {
             boolean earlier = earlierCount >= 0 && value.process() == earlierProcess;
             long known = value.process() == newest.process() ? newest.count() : earlier ? earlierCount : -1;
-            if (value.count() <= known
-                    || (known >= 0 && value.count() - known > MOST_STEP + (now - changed) / FASTEST)) {
+            if (value.count() <= known || tooFast(known, value.count(), now - changed)) {
+                if (value.process() == newest.process()) {
+                    putAside(value, now);
+                }
                 return;
             }
             if (value.process() != newest.process()) {
@@ -49,6 +55,26 @@ final class Roll {
             }
             newest = value;
             changed = now;
+            asideCount = -1;
+        }
+
+        /** One that goes on counting is there, whoever said that it had come further, or not as far. */
+        private void putAside(Presence value, long now) {
+            boolean goesOn = asideCount >= 0
+                    && value.count() > asideCount
+                    && !tooFast(asideCount, value.count(), now - asideSince);
+            if (goesOn) {
+                newest = value;
+                changed = now;
+                asideCount = -1;
+            } else if (value.count() != asideCount && value.count() != newest.count()) {
+                asideCount = value.count();
+                asideSince = now;
+            }
+        }
+
+        private static boolean tooFast(long from, long to, long nanos) {
+            return from >= 0 && to - from > MOST_STEP + nanos / FASTEST;
         }
 
         boolean alive(long now) {

@@ -48,6 +48,7 @@ final class PeerTokens implements TokenSource, AutoCloseable {
     private static final JsonFactory JSON = new JsonFactory();
 
     private final Peers peers;
+    private final Optional<String> own;
     private final Optional<Secret> token;
     private final ExecutorService executor;
     private final HttpClient client;
@@ -59,6 +60,7 @@ final class PeerTokens implements TokenSource, AutoCloseable {
      */
     PeerTokens(FleetConfig config, Optional<Secret> token, ExecutorService executor) throws IOException {
         this.peers = config.mayBeAsked();
+        this.own = config.address().map(URI::toString);
         this.token = token;
         this.executor = executor;
         HttpClient.Builder builder = HttpClient.newBuilder()
@@ -79,11 +81,16 @@ final class PeerTokens implements TokenSource, AutoCloseable {
         if (peers.none()) {
             return Optional.of("nobody may be asked for tokens: write fleet.peers here");
         }
+        if (own.equals(Optional.of(hold.address()))) {
+            return Optional.of("this sidecar began anew since it took the hold, and keeps no tokens of it: ask for it"
+                    + " again, or declare it in the configuration");
+        }
         return mayAsk(hold.address())
                 ? Optional.empty()
                 : Optional.of("the sidecar that took the hold is at "
                         + ConfigException.shown(hold.address())
-                        + ", which is not among fleet.peers, or without https beyond this machine");
+                        + ", which fleet.peers does not cover (host and port; a peer without a port has "
+                        + peers.usualPort() + "), or it is without https beyond this machine");
     }
 
     @Override
@@ -131,7 +138,7 @@ final class PeerTokens implements TokenSource, AutoCloseable {
                 .orTimeout(2 * LIMIT.toSeconds(), TimeUnit.SECONDS)
                 .whenComplete((tokens, failure) -> open.get().ifPresent(PeerTokens::hangUp))
                 .exceptionallyCompose(failure -> CompletableFuture.failedFuture(
-                        failure instanceof TimeoutException
+                        failure instanceof TimeoutException || failure.getCause() instanceof TimeoutException
                                 ? new IllegalStateException(who + " did not answer in time")
                                 : failure));
     }

@@ -41,12 +41,21 @@ public final class Peers {
         return written.matches() ? Integer.parseInt(written.group(2)) : usual;
     }
 
+    /** The port of those that are named without one. */
+    public int usualPort() {
+        return usual;
+    }
+
     /** Returns true if there are none. */
     public boolean none() {
         return peers.isEmpty();
     }
 
     static boolean isOne(String written) {
+        Matcher port = PORT.matcher(written);
+        if (port.matches() && (Integer.parseInt(port.group(2)) < 1 || Integer.parseInt(port.group(2)) > 65_535)) {
+            return false;
+        }
         String peer = host(written);
         int slash = peer.indexOf('/');
         String host = slash < 0 ? peer : peer.substring(0, slash);

@@ -37,7 +37,18 @@ class PeersTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"10.0.0.0/33", "10.0.0.0/x", "name/8", "2001:db8::/129", "a b", "''", "/8", "https://10.0.0.7"})
+    @CsvSource({
+        "10.0.0.0/33",
+        "10.0.0.0/x",
+        "name/8",
+        "2001:db8::/129",
+        "a b",
+        "''",
+        "/8",
+        "https://10.0.0.7",
+        "10.0.0.7:0",
+        "name:65536"
+    })
     void othersAreNone(String peer) {
         assertThat(Peers.isOne(peer)).isFalse();
     }
