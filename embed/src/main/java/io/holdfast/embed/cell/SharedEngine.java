@@ -117,7 +117,7 @@ public final class SharedEngine {
 
         /** A hold that came to mean another prefix is another one, for which room has to be found. */
         boolean isOf(FleetHold hold) {
-            return hold != null && hold.name() == name && hold.tokens() == tokens;
+            return hold.name() == name && hold.tokens() == tokens;
         }
 
         /** Also where an answer never came. */
@@ -400,7 +400,9 @@ public final class SharedEngine {
             Map<String, FleetHold> byId = new HashMap<>();
             wanted.forEach(hold -> byId.put(hold.id(), hold));
             copies.entrySet().removeIf(copy -> {
-                boolean gone = !copy.getValue().isOf(byId.get(copy.getKey()));
+                boolean gone = Optional.ofNullable(byId.get(copy.getKey()))
+                        .filter(copy.getValue()::isOf)
+                        .isEmpty();
                 if (gone) {
                     over.add(copy.getValue());
                 }
