@@ -218,6 +218,33 @@ class FleetApiTest {
     }
 
     @Test
+    void text_isHeldAlthoughNoRequestHasShownItsTokens() {
+        try (Sidecar sidecar = sidecar("fleet: {store: memory}");
+                SidecarClient client = new SidecarClient(sidecar.uri())) {
+            meet(client, "one", atOne);
+            meet(client, "two", atTwo);
+            Eventually.see(
+                    "both are in one cell",
+                    () -> cell(client),
+                    cell -> cell.getJsonArray("engines", new JsonArray()).size() == 2);
+            Http.Answer asked = client.http.post(
+                    "/api/v1/fleet/holds",
+                    new JsonObject()
+                            .put("text", "You answer for a shop that sells boats. ".repeat(20))
+                            .put("copies", "all")
+                            .put("leaseSeconds", 7_200)
+                            .encode());
+            assertThat(asked.status()).as(asked.text()).isEqualTo(201);
+            Eventually.see(
+                    "both hold it",
+                    () -> client.http
+                            .get("/api/v1/fleet/holds/" + asked.json().getString("id"))
+                            .json(),
+                    hold -> states(hold).equals(List.of("held", "held")));
+        }
+    }
+
+    @Test
     void badHolds_areRefusedInASentence() {
         try (Sidecar sidecar = sidecar("fleet: {store: memory}");
                 SidecarClient client = new SidecarClient(sidecar.uri())) {

@@ -4,12 +4,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
+import io.holdfast.embed.cell.FleetHold;
+import io.holdfast.embed.cell.FleetStore;
 import io.holdfast.emulator.Emulator;
 import io.holdfast.rules.sglang.SglangSettings.Variant;
 import io.holdfast.sidecar.config.SidecarConfig;
 import io.holdfast.sidecar.engine.SharedServices.Seams;
 import io.holdfast.sidecar.fleet.Sidecar;
 import io.holdfast.valkey.LocalValkey;
+import io.holdfast.valkey.ValkeyFleetStore;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Vertx;
@@ -19,8 +22,13 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
@@ -209,6 +217,49 @@ class FleetOfSidecarsTest {
                 hasNothingOf(FleetApiTest.SYSTEM, String.join("\n", log.lines));
             }
         }
+    }
+
+    @Test
+    void forgedHold_isNotHeldForMoreTokensThanItSays() {
+        try (LocalValkey valkey = LocalValkey.start(state.resolve("valkey"));
+                Node a = new Node("a", valkey.address(), "127.0.0.1");
+                ExecutorService background = Executors.newVirtualThreadPerTaskExecutor();
+                FleetStore forger = ValkeyFleetStore.open(
+                        valkey.address(),
+                        Optional.empty(),
+                        Optional.empty(),
+                        Map.of(),
+                        Duration.ofSeconds(30),
+                        background)) {
+            for (int user = 10; user < 16; user++) {
+                a.engine.generate(FleetApiTest.user(user));
+            }
+            JsonObject cell = a.seen(
+                    "it tells what is hot",
+                    seen -> !seen.getJsonArray("prefixes", new JsonArray()).isEmpty());
+            long name = Long.parseUnsignedLong(
+                    cell.getJsonArray("prefixes").getJsonObject(0).getString("name"), 16);
+            FleetHold small = forged(7, name, 1);
+            FleetHold block = forged(8, name, 16);
+            for (FleetHold hold : List.of(small, block)) {
+                forger.put(
+                                new FleetStore.Key(cell.getString("id"), "hold", hold.id()),
+                                hold.bytes(cell.getString("id")),
+                                Duration.ofMinutes(10))
+                        .toCompletableFuture()
+                        .join();
+            }
+            a.hold(small.id(), "one has no whole block", hold -> hold.encode().contains("another number of tokens"));
+            a.hold(
+                    block.id(),
+                    "the prefix of that name is longer",
+                    hold -> hold.encode().contains("no tokens"));
+            assertThat(a.engine.usedTokens()).isZero();
+        }
+    }
+
+    private static FleetHold forged(long id, long name, int tokens) {
+        return FleetHold.of(id, name, 1, tokens, FleetHold.ALL, "forger", 100, Duration.ofMinutes(10), "");
     }
 
     private static String values(LocalValkey valkey) {

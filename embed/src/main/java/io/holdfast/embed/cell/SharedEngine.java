@@ -489,7 +489,7 @@ public final class SharedEngine {
                     }
                 }
                 if (kept) {
-                    CompletionStage<?> sure = known(tokens).whenComplete((has, trouble) -> hold(hold, tokens));
+                    CompletionStage<?> unusedAnswer = known(tokens).whenComplete((has, trouble) -> hold(hold, tokens));
                 } else {
                     settled(hold, copy -> copy.reason = "no tokens: too many of others are kept already");
                 }

@@ -125,6 +125,7 @@ final class Warming {
      * @param blocks the engine's names of its blocks
      * @param names the cell's names of the same
      */
+    @SuppressWarnings("ArrayRecordComponent")
     private record Path(int[] tokens, long[] blocks, Set<Long> names) {
         int blockTokens() {
             return tokens.length / blocks.length;
@@ -194,7 +195,7 @@ final class Warming {
                 && readings.usedTokens().number().orElse(1) == 0;
         double few = EMPTY * readings.capacityTokens().number().orElse(0);
         boolean empty =
-                engine.blocks() == 0 && fresh || engine.certain() && (double) engine.blocks() * blockTokens <= few;
+                (engine.blocks() == 0 && fresh) || (engine.certain() && (double) engine.blocks() * blockTokens <= few);
         if (cell.engines().size() < 2 || !empty) {
             why = cell.engines().size() < 2
                     ? "no other engine of its cell is there"
