@@ -6,7 +6,6 @@ import io.holdfast.storm.EightEngines.Routing;
 import io.holdfast.storm.EightEngines.Seen;
 import io.holdfast.storm.EightEngines.Sidecars;
 import java.time.Duration;
-import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -14,12 +13,12 @@ import org.junit.jupiter.params.provider.EnumSource;
  * Eight engines behind a router: sidecars that know of each other let their requests find as much as the same ones alone.
  * {@code EightEngines.main} prints the figures of each seed, and what is held.
  */
-@EnabledIfSystemProperty(named = "holdfast.scale", matches = "deep")
 final class EightEnginesTest {
-    private static final int SEEDS = 10;
-    private static final Duration LENGTH = Duration.ofMinutes(6);
-    /** Of all prompt tokens, on average: one seed differs by more, for routers take other ways after any difference. */
-    private static final double MOST_LESS = 0.005;
+    private static final boolean DEEP = "deep".equals(System.getProperty("holdfast.scale", "slice"));
+    private static final int SEEDS = DEEP ? 10 : 1;
+    private static final Duration LENGTH = Duration.ofMinutes(DEEP ? 6 : 2);
+    /** Of all prompt tokens, on average; one seed differs by a point, for routers take other ways after any difference. */
+    private static final double MOST_LESS = DEEP ? 0.005 : 0.03;
 
     @ParameterizedTest
     @EnumSource
