@@ -23,6 +23,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
@@ -69,7 +70,10 @@ class WarmingTest {
 
     private final List<Sent> sent = new ArrayList<>();
     private Optional<Sent> under = Optional.empty();
+    private int asked;
     private int waiting;
+    private boolean answers = true;
+    private boolean donorFails;
     private FileLedgerStore ledger;
     private Engine engine;
 
@@ -100,8 +104,8 @@ class WarmingTest {
         return new Hot(
                 OptionalDouble.of(60),
                 OptionalLong.of(1_000_000),
-                hot.keySet().stream()
-                        .map(name -> new HotEnd(name, PROMPT, 60, true, false))
+                hot.entrySet().stream()
+                        .map(each -> new HotEnd(each.getKey(), each.getValue().length, 60, true, false))
                         .toList());
     }
 
@@ -133,7 +137,10 @@ class WarmingTest {
 
         @Override
         public CompletionStage<int[]> tokens(String address, long name, int count) {
-            return CompletableFuture.completedStage(hot.get(name));
+            asked++;
+            return donorFails
+                    ? CompletableFuture.failedFuture(new IllegalStateException("the donor did not answer"))
+                    : CompletableFuture.completedStage(hot.get(name));
         }
 
         @Override
@@ -157,6 +164,9 @@ class WarmingTest {
     }
 
     private EngineReadings readings() {
+        if (!answers) {
+            return EngineReadings.unknownBut("the engine did not answer").build();
+        }
         return ToldEngine.readings(CAPACITY, nanos)
                 .but()
                 .waitingRequests(Reading.known(waiting, "test", nanos))
@@ -234,6 +244,54 @@ class WarmingTest {
         waiting = 0;
         seconds(20, shared);
         assertThat(shared.warming().storedTokens()).isEqualTo(PROMPT);
+    }
+
+    @Test
+    void engineThatGaveNoAnswer_isNoWarmOne_untilItHasShownThatItLivedOn() {
+        hot(1);
+        SharedEngine shared = shared(BUDGET);
+        seconds(40, shared);
+        assertThat(shared.warming().over()).isTrue();
+
+        answers = false;
+        seconds(5, shared);
+        answers = true;
+        seconds(5, shared);
+        assertThat(shared.warming().over()).isFalse();
+        assertThat(shared.warming().part()).isZero();
+
+        seconds(15, shared);
+        assertThat(shared.warming().over()).isTrue();
+        assertThat(shared.warming().storedTokens()).isEqualTo(PROMPT);
+    }
+
+    @Test
+    void donorThatGivesNoAnswer_isAskedOnce_forWhateverItHas() {
+        hot(5);
+        donorFails = true;
+        SharedEngine shared = shared(BUDGET);
+        seconds(40, shared);
+
+        assertThat(asked).isEqualTo(1);
+        assertThat(sent).isEmpty();
+        assertThat(shared.warming().over()).isTrue();
+        assertThat(shared.warming().plannedTokens()).isZero();
+    }
+
+    @Test
+    void headOfWhatIsSent_isNotSentAgain() {
+        hot(1);
+        int[] whole = hot.values().iterator().next();
+        int[] head = Arrays.copyOf(whole, PROMPT / 2);
+        long[] names = new long[head.length / BLOCK];
+        ContentNames.names(head, 0, head.length, BLOCK, ContentNames.NO_NAMESPACE, names);
+        hot.put(names[names.length - 1], head);
+        SharedEngine shared = shared(BUDGET);
+        seconds(40, shared);
+
+        assertThat(sent).extracting(Sent::tokens).containsExactly(256, 512, 768, 1024, 1280, 1536, 1792, 2048);
+        assertThat(shared.warming().storedTokens()).isEqualTo(PROMPT);
+        assertThat(shared.warming().plannedTokens()).isEqualTo(PROMPT);
     }
 
     @Test

@@ -56,6 +56,8 @@ final class Warming {
     private static final int PATIENCE = 10;
     /** Time after which it is decided with what is known: a first connection to a store takes seconds. */
     private static final long UNDECIDED_NANOS = Duration.ofMinutes(1).toNanos();
+    /** Time in which an engine that answers again shows that it began anew, if it did. */
+    private static final long SETTLED_NANOS = Duration.ofSeconds(15).toNanos();
     /** Time after which an answer never comes. */
     private static final long LONGEST_ANSWER_NANOS = Duration.ofMinutes(2).toNanos();
 
@@ -88,6 +90,9 @@ final class Warming {
     private boolean busy;
     private boolean over = true;
     private Optional<Long> undecidedNanos = Optional.empty();
+    /** When the engine was last seen to give no answer in this life of its cache. */
+    private Optional<Long> silentNanos = Optional.empty();
+
     private long askedNanos;
     /** Prefixes whose request may have hurt the engine. */
     private final Set<Long> harmful = new HashSet<>();
@@ -142,6 +147,10 @@ final class Warming {
 
     /** State for people and for readiness. */
     synchronized WarmingView view() {
+        if (silentNanos.filter(at -> clock.getAsLong() - at < SETTLED_NANOS).isPresent()) {
+            return new WarmingView(
+                    false, 0, 0, planned, "the engine gave no answer a moment ago, and may have begun anew");
+        }
         boolean decided = !budget.any()
                 || incarnation.equals(Optional.of(controller.view().incarnation()));
         return new WarmingView(decided && over, prefixes, stored, planned, why);
@@ -157,6 +166,10 @@ final class Warming {
             end("no answer came");
         }
         EngineView engine = controller.view();
+        if (incarnation.isPresent()
+                && engine.readings().runningRequests().number().isEmpty()) {
+            silentNanos = Optional.of(nanos);
+        }
         if (!over && !incarnation.equals(Optional.of(engine.incarnation()))) {
             end("the engine began anew");
         }
@@ -186,6 +199,7 @@ final class Warming {
             return;
         }
         undecidedNanos = Optional.empty();
+        silentNanos = Optional.empty();
         incarnation = Optional.of(engine.incarnation());
         planned = 0;
         stored = 0;
