@@ -45,6 +45,18 @@ class CellViewTest {
     }
 
     @Test
+    @DisplayName("a copy that nobody sends requests to takes no hold from who serves")
+    void idleCopy() {
+        for (long name = 1; name < 50; name++) {
+            Map<String, Hot> digests = Map.of(
+                    "a", hot(end(name, 0, true, true)),
+                    "b", hot(end(name, 10, true, false)),
+                    "c", hot(end(99, 90, true, false)));
+            assertThat(worth("b", digests, 1, name)).isEqualTo(1);
+        }
+    }
+
+    @Test
     @DisplayName("who holds it stays the first, whoever else has it")
     void holdersStayFirst() {
         for (long name = 1; name < 50; name++) {

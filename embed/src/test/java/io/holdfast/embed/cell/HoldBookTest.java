@@ -35,6 +35,18 @@ class HoldBookTest {
     }
 
     @Test
+    @DisplayName("a store that says late what it was told prolongs nothing")
+    void lateReading() {
+        book.read(List.of(MINUTE), 0);
+        for (int second = 10; second < 60; second += 10) {
+            // Ten seconds old when it is read.
+            book.read(List.of(MINUTE.withLease(60_000 - (second - 10) * 1_000L)), second * SECOND);
+        }
+        assertThat(book.all(59 * SECOND)).hasSize(1);
+        assertThat(book.all(60 * SECOND)).isEmpty();
+    }
+
+    @Test
     @DisplayName("what this process takes again lasts for the longer of both")
     void takenTwice() {
         book.take(MINUTE, 0);
