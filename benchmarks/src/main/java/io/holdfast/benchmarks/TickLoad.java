@@ -49,7 +49,7 @@ import java.util.function.Consumer;
 import java.util.random.RandomGenerator;
 
 /**
- * What a fleet does to a tick: three engines with the same events, of which one takes part in a cell of 64, tick by turns
+ * Measures what a fleet does to a tick: three engines with the same events, of which one takes part in a cell of 64, tick by turns
  * in virtual time. Printed is the processor time of a tick, and the ratio of its 99th percentile to the first engine's, for
  * the second one that shares nothing either (A/A) and for the one in the fleet.
  *

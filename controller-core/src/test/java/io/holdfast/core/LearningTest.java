@@ -101,7 +101,7 @@ final class LearningTest {
         }
     }
 
-    /** What controllers of several engines count of reuse, and tell each other. */
+    /** Counts of reuse that controllers of several engines tell each other. */
     @Test
     void countsOfOthers_areTakenOnce_byOneThatKnowsNothing() {
         Life old = new Life();

@@ -532,9 +532,7 @@ final class StormFleet {
             store.empty();
             store.mood(StormStore.Mood.FAIR);
         }
-        // After a sign that was made up the true ones have to go on once before they are believed: a period more.
-        long period = troubles.contains(Trouble.INVENTED) ? CellMember.PERIOD.toNanos() * 11 / 10 : 0;
-        time.after(TWO_PERIODS + period + 3 * LOOKS, this::calmed);
+        time.after(TWO_PERIODS + 3 * LOOKS, this::calmed);
     }
 
     /** Two periods later, everything is as if there never had been anything else. */

@@ -372,7 +372,7 @@ public final class RankedPins {
         fit();
     }
 
-    /** What was counted, given or not, with what is not used yet. */
+    /** Counts of this process and those it was given, with blocks that are not used yet. */
     private ReuseCounts counts(long nanos) {
         nowNanos = nanos;
         ReuseCounts counts = curves.counts(gaps);

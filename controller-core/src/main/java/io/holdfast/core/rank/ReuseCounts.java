@@ -18,7 +18,7 @@ public record ReuseCounts(double[] numbers) {
     private static final int HINTED_USED = UNUSED + BY_CLASS;
     private static final int HINTED_UNUSED = HINTED_USED + BY_HINT;
     private static final int GAPS = HINTED_UNUSED + BY_HINT;
-    /** How many numbers there are. */
+    /** Number of counts. */
     public static final int COUNT = GAPS + AgeBins.COUNT;
 
     /** @throws IllegalArgumentException with one sentence, where they are no counts */

@@ -35,8 +35,8 @@ import java.util.stream.Collectors;
  * <h2>Above 100 engines</h2>
  *
  * Reading all digests grows with the square of the engines. Then each adds its touches to a window of sums and reads the
- * largest of them, above 200 it tells no digest any more, and who has a copy is not known: no copy is called superfluous, and whether touches follow the cache
- * is not measured. Who is there is read from the signs, which are small. Clocks need not agree on the window: its number
+ * largest of them, above 200 it tells no digest any more, and who has a copy is not known: no copy is called
+ * superfluous, and whether touches follow the cache is not measured. Who is there is read from the signs, which are small. Clocks need not agree on the window: its number
  * is part of the sign, the highest is in force, and who sees it grow old puts the next one. A window's age times the
  * engines is summed in it too, as the name 0, which is no block's.
  */
@@ -384,7 +384,7 @@ public final class CellMember {
         }
     }
 
-    /** What is there before we put our next sign is our last one, unless somebody else has put another since. */
+    /** Looks at our sign as it is before we put the next: ours, unless somebody else has put another since. */
     private void lookForTwin(byte[] sign, long now) {
         if (Presence.parse(cell, sign) instanceof Parsed.Read<Presence>(Presence seen) && seen.process() != process) {
             tally.refused(Refusal.SAME_NAME, 1);

@@ -22,7 +22,7 @@ final class CurveExchange {
 
     /** While the engine has not said yet how large its cache is. */
     private static final Duration SOON = Duration.ofSeconds(10);
-    /** How much smaller or larger another cache may be. */
+    /** Part by which another cache may be smaller or larger. */
     private static final double LIKE = 0.1;
 
     private final Controller controller;
@@ -39,7 +39,7 @@ final class CurveExchange {
         this.engine = engine;
     }
 
-    /** How many engines' counts this one took; 0 where it took none. Any thread may ask. */
+    /** Number of engines whose counts this one took; 0 where it took none. Any thread may ask. */
     int takenFrom() {
         return takenFrom;
     }
@@ -59,7 +59,7 @@ final class CurveExchange {
         });
     }
 
-    /** What is to be told now; each only once. */
+    /** Counts to be told now; each only once. */
     Optional<Curves> toTell() {
         Optional<Curves> told = untold.flatMap(counts -> capacity().map(tokens -> new Curves(engine, tokens, counts)));
         untold = Optional.empty();
